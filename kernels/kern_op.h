@@ -61,6 +61,7 @@ typedef struct kern_shape {
 typedef struct kern_embed_attr {
     size_t slot;
     size_t tokens; /* N: rows are sequences of N */
+    size_t rows;   /* of the output: B·N */
 } kern_embed_attr;
 
 typedef enum kern_norm_kind { KERN_LAYERNORM, KERN_RMSNORM } kern_norm_kind;
@@ -99,11 +100,11 @@ typedef struct kern_attention_attr {
     uint64_t salt;  /* distinguishes this node's dropout stream */
 } kern_attention_attr;
 
-/* out = c + scale · (d_h q_h, side by side, or summed over heads). In: d rows×H, q rows × H·width,
- * c (optional). Out: rows × H·width, or rows × width when `sum_heads`. */
+/* out_h = scale · d_h q_h, heads side by side. In: d rows×H, q rows × H·width, or rows × width when
+ * `shared_query` (then every head scales the same q). Out: rows × H·width. */
 typedef struct kern_head_scale_attr {
     size_t heads;
-    bool sum_heads;
+    bool shared_query;
     double scale;
 } kern_head_scale_attr;
 

@@ -38,6 +38,13 @@ void kern_parallel_share(size_t n, size_t grain, int worker, int workers, size_t
     *end = kern_size_min(last * grain, n);
 }
 
+void kern_parallel_init(void)
+{
+#ifdef _OPENMP
+    omp_set_num_threads(1);
+#endif
+}
+
 int kern_parallel_processors(void)
 {
 #ifdef _OPENMP

@@ -25,6 +25,10 @@ void kern_parallel_run(int workers, kern_parallel_body *body, void *context);
 void kern_parallel_share(size_t n, size_t grain, int worker, int workers, size_t *begin,
                          size_t *end);
 
+/* Makes libraries that size their own OpenMP teams use one thread unless told otherwise, since
+ * Basin splits work itself. Called by kern_runtime_init. */
+void kern_parallel_init(void);
+
 /* Number of processors available to this process, at least 1. */
 int kern_parallel_processors(void);
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The one door to matrix products.
+ *
+ * f32 goes to libxsmm's generated kernels where the block is small, and to oneDNN otherwise; f64
+ * goes to OpenBLAS. Each product is computed by single-threaded calls on blocks that the door
+ * splits among workers, so bits depend on the worker count at most.
+ */
+#ifndef BASIN_KERN_BLAS_H
+#define BASIN_KERN_BLAS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* C = α op(A) op(B) + β C, row-major, op(A) is m×k and op(B) k×n; `ta` and `tb` transpose. Leading
+ * dimensions count reals between rows as stored. C overlaps neither A nor B. With β = 0, C is not
+ * read. */
+typedef struct kern_gemm_f32 {
+    bool ta;
+    bool tb;
+    size_t m;
+    size_t n;
+    size_t k;
+    float alpha;
+    float beta;
+    const float *a;
+    size_t lda;
+    const float *b;
+    size_t ldb;
+    float *c;
+    size_t ldc;
+} kern_gemm_f32;
+
+typedef struct kern_gemm_f64 {
+    bool ta;
+    bool tb;
+    size_t m;
+    size_t n;
+    size_t k;
+    double alpha;
+    double beta;
+    const double *a;
+    size_t lda;
+    const double *b;
+    size_t ldb;
+    double *c;
+    size_t ldc;
+} kern_gemm_f64;
+
+/* Runs the product with up to `workers` workers. Sizes of zero are allowed (k = 0 scales C by β).
+ */
+void kern_gemm_run_f32(const kern_gemm_f32 *g, int workers);
+void kern_gemm_run_f64(const kern_gemm_f64 *g, int workers);
+
+/* Process-wide settings of the libraries behind the door: BLAS and oneDNN single-threaded per call,
+ * GSL's aborting error handler off. Called once by main and by tests, before any other call. */
+void kern_runtime_init(void);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * y = c + α x op(W) + b; see kern_linear_attr. Products go through kern_blas.
+ */
+#include "kernels/kern_blas.h"
+#include "kernels/kern_op.h"
+#include "kernels/kern_real.h"
+#include "kernels/kern_rows.h"
+#include "kernels/kern_simd.h"
+
+#include <string.h>
+
+typedef KERN_NAME(kern_gemm) gemm;
+
+enum { X, W, BIAS, ADDEND };
+
+/* y (+)= α x op(W), where `reverse` means x op(W)ᵀ. Uses the transposed copy of W, when there is
+ * one, so that the right operand is never transposed on the fly. */
+static void multiply(const kern_call *call, kern_view y, kern_view x, const void *weight,
+                     const void *packed, bool reverse, bool accumulate)
+{
+    const kern_view w = call->in[W];
+    const bool plain = call->attr->linear.plain != reverse;
+    gemm g = {.m = x.rows,
+              .n = y.cols,
+              .k = x.cols,
+              .alpha = (kern_real)call->attr->linear.alpha,
+              .beta = accumulate ? 1 : 0,
+              .a = x.data,
+              .lda = x.cols,
+              .b = weight,
+              .ldb = w.cols,
+              .c = y.data,
+              .ldc = y.cols,
+              .tb = !plain};
+    if (!plain && packed != NULL) {
+        g.b = packed;
+        g.ldb = w.rows;
+        g.tb = false;
+    }
+    KERN_NAME(kern_gemm_run)(&g, call->workers);
+}
+
+/* W̄ += α ȳᵀx, or α xᵀȳ when the weight is used plain. */
+static void weight_gradient(const kern_call *call)
+{
+    const kern_view x = call->in[X];
+    const kern_view dy = call->d_out[0];
+    const kern_view dw = call->d_in[W];
+    const bool plain = call->attr->linear.plain;
+    const kern_view left = plain ? x : dy;
+    const kern_view right = plain ? dy : x;
+    const gemm g = {.ta = true,
+                    .m = dw.rows,
+                    .n = dw.cols,
+                    .k = x.rows,
+                    .alpha = (kern_real)call->attr->linear.alpha,
+                    .beta = 1,
+                    .a = left.data,
+                    .lda = left.cols,
+                    .b = right.data,
+                    .ldb = right.cols,
+                    .c = dw.data,
+                    .ldc = dw.cols};
+    KERN_NAME(kern_gemm_run)(&g, call->workers);
+}
+
+/* y = c + b, either absent. False when both are, and y is untouched. */
+static bool start_output(kern_view y, const kern_real *bias, const kern_real *addend)
+{
+    kern_real *out = y.data;
+    if (bias == NULL && addend == NULL) {
+        return false;
+    }
+    if (bias == NULL) {
+        if (out != addend) {
+            memcpy(out, addend, y.rows * y.cols * sizeof *out);
+        }
+        return true;
+    }
+    for (size_t i = 0; i < y.rows; i++) {
+        kern_real *row = out + i * y.cols;
+        for (size_t j = 0; j < y.cols; j++) {
+            row[j] = bias[j] + (addend == NULL ? 0 : addend[i * y.cols + j]);
+        }
+    }
+    return true;
+}
+
+static void linear_forward(const kern_call *call)
+{
+    const bool started = start_output(call->out[0], call->in[BIAS].data, call->in[ADDEND].data);
+    multiply(call, call->out[0], call->in[X], call->in[W].data, call->packed[W], false, started);
+}
+
+/* Columns begin … end − 1 of the bias gradient, each summed over the rows in order. */
+KERN_HOT static void bias_gradient(const kern_call *call, size_t begin, size_t end)
+{
+    const kern_view dy = call->d_out[0];
+    const kern_real *restrict y = dy.data;
+    kern_real *restrict db = call->d_in[BIAS].data;
+    for (size_t i = 0; i < dy.rows; i++) {
+        const kern_real *row = y + i * dy.cols;
+        for (size_t j = begin; j < end; j++) {
+            db[j] += row[j];
+        }
+    }
+}
+
+KERN_HOT static void pass_through(const kern_call *call, size_t begin, size_t end)
+{
+    const kern_real *from = call->d_out[0].data;
+    kern_real *to = call->d_in[ADDEND].data;
+    if (!call->accumulate[ADDEND]) {
+        if (to != from) {
+            memcpy(to + begin, from + begin, (end - begin) * sizeof *to);
+        }
+        return;
+    }
+    for (size_t i = begin; i < end; i++) {
+        to[i] += from[i];
+    }
+}
+
+/* With no cotangent to receive, those that are to be overwritten become zero. */
+static void clear_gradients(const kern_call *call)
+{
+    const size_t inputs[] = {X, ADDEND};
+    for (size_t i = 0; i < 2; i++) {
+        const kern_view d = call->d_in[inputs[i]];
+        if (d.data != NULL && !call->accumulate[inputs[i]]) {
+            memset(d.data, 0, d.rows * d.cols * sizeof(kern_real));
+        }
+    }
+}
+
+static void linear_vjp(const kern_call *call)
+{
+    if (call->d_out[0].data == NULL) {
+        clear_gradients(call);
+        return;
+    }
+    if (call->d_in[X].data != NULL) {
+        multiply(call, call->d_in[X], call->d_out[0], call->in[W].data, call->packed[W], true,
+                 call->accumulate[X]);
+    }
+    if (call->d_in[W].data != NULL) {
+        weight_gradient(call);
+    }
+    if (call->d_in[BIAS].data != NULL) {
+        kern_range_run(call, call->d_in[BIAS].cols, 64, bias_gradient);
+    }
+    if (call->d_in[ADDEND].data != NULL) {
+        kern_range_run(call, call->d_in[ADDEND].rows * call->d_in[ADDEND].cols, 1024, pass_through);
+    }
+}
+
+/* ẏ = ċ + ḃ + α ẋ op(W) + α x op(Ẇ). */
+static void linear_jvp(const kern_call *call)
+{
+    const kern_view dy = call->d_out[0];
+    bool started = start_output(dy, call->d_in[BIAS].data, call->d_in[ADDEND].data);
+    if (call->d_in[X].data != NULL) {
+        multiply(call, dy, call->d_in[X], call->in[W].data, call->packed[W], false, started);
+        started = true;
+    }
+    if (call->d_in[W].data != NULL) {
+        multiply(call, dy, call->in[X], call->d_in[W].data, NULL, false, started);
+        started = true;
+    }
+    if (!started) {
+        memset(dy.data, 0, dy.rows * dy.cols * sizeof(kern_real));
+    }
+}
+
+const kern_op_kernels KERN_NAME(kern_op_linear_kernels) = {
+    .forward = linear_forward,
+    .vjp = linear_vjp,
+    .jvp = linear_jvp,
+};

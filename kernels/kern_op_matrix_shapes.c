@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Descriptions of the operations that are matrix products: shapes, work, scratch.
+ */
+#include "kernels/kern_attention.h"
+#include "kernels/kern_op.h"
+
+static kern_status linear_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                kern_error *err)
+{
+    const bool plain = attr->linear.plain;
+    const size_t inner = plain ? in[1].rows : in[1].cols;
+    const size_t outer = plain ? in[1].cols : in[1].rows;
+    if (in[0].cols != inner) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "a linear map of %zu inputs cannot take rows of %zu", inner, in[0].cols);
+    }
+    if (in[2].rows != 0 && (in[2].rows != 1 || in[2].cols != outer)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "a linear map of %zu outputs cannot take a bias of %zu × %zu", outer,
+                          in[2].rows, in[2].cols);
+    }
+    if (in[3].rows != 0 && (in[3].rows != in[0].rows || in[3].cols != outer)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "a linear map to %zu × %zu cannot add to %zu × %zu", in[0].rows, outer,
+                          in[3].rows, in[3].cols);
+    }
+    out[0] = (kern_shape){in[0].rows, outer};
+    return KERN_OK;
+}
+
+static double linear_flops(const kern_attr *attr, const kern_shape *in, const kern_shape *out)
+{
+    (void)attr;
+    (void)out;
+    return 2.0 * (double)in[0].rows * (double)in[1].rows * (double)in[1].cols;
+}
+
+/* The addend may give its memory to y, and its cotangent is ȳ itself. */
+const kern_op kern_op_linear = {
+    .name = "linear",
+    .n_in = 4,
+    .n_out = 1,
+    .optional_in = 0xC,
+    .reads_in = 0x3,
+    .inplace_in = 0x8,
+    .inplace_d_in = 0x8,
+    .infer = linear_infer,
+    .flops = linear_flops,
+};
+
+static kern_status attention_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                   kern_error *err)
+{
+    const kern_attention_attr *a = &attr->attention;
+    const size_t rows = in[0].rows;
+    if (a->heads == 0 || a->tokens == 0 || rows % a->tokens != 0) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "attention over sequences of %zu tokens cannot take %zu rows", a->tokens,
+                          rows);
+    }
+    const size_t width = a->shared_query ? in[0].cols : in[0].cols / a->heads;
+    if ((!a->shared_query && in[0].cols % a->heads != 0) || width == 0 ||
+        in[1].cols != width * a->heads || in[1].rows != rows) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "attention with %zu heads cannot pair queries %zu × %zu with keys "
+                          "%zu × %zu",
+                          a->heads, rows, in[0].cols, in[1].rows, in[1].cols);
+    }
+    const kern_shape values = in[2].rows == 0 ? in[1] : in[2];
+    if (values.rows != rows || values.cols == 0 || values.cols % a->heads != 0) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "attention with %zu heads cannot mix values %zu × %zu", a->heads,
+                          values.rows, values.cols);
+    }
+    out[0] = (kern_shape){rows, a->sum_heads ? values.cols / a->heads : values.cols};
+    out[1] = (kern_shape){rows, a->heads};
+    out[2] = (kern_shape){rows, a->heads};
+    out[3] = (kern_shape){rows * a->heads, a->tokens};
+    return KERN_OK;
+}
+
+/* Pairs inside the mask times the two products, for every head. */
+static double attention_flops(const kern_attr *attr, const kern_shape *in, const kern_shape *out)
+{
+    const kern_attention_attr *a = &attr->attention;
+    const double n = (double)a->tokens;
+    const double pairs = a->strict ? n * (n - 1) / 2 : n * (n + 1) / 2;
+    const kern_shape values = in[2].rows == 0 ? in[1] : in[2];
+    const double widths = (double)in[1].cols + (double)values.cols;
+    (void)out;
+    return 2.0 * pairs * widths * (double)(in[0].rows / a->tokens);
+}
+
+/* Per worker: the transposed operands of one head, a block of dropped weights, and the N × N scores
+ * of every head (a whole sequence's, when its heads are spread over workers). */
+static size_t attention_scratch(const kern_attr *attr, const kern_shape *in, const kern_shape *out)
+{
+    const kern_attention_attr *a = &attr->attention;
+    const kern_shape values = in[2].rows == 0 ? in[1] : in[2];
+    const size_t widths = (in[1].cols + values.cols) / a->heads;
+    (void)out;
+    return a->tokens * (widths + KERN_ATTENTION_BLOCK + a->heads * a->tokens);
+}
+
+const kern_op kern_op_attention = {
+    .name = "attention",
+    .n_in = 3,
+    .n_out = 4,
+    .optional_in = 0x4,
+    .saved_out = 0x8,
+    .reads_in = 0x7,
+    .reads_out = 0x8,
+    .infer = attention_infer,
+    .flops = attention_flops,
+    .scratch = attention_scratch,
+};
