@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/model_graph.h"
+
+#include <stdlib.h>
+
+static const model_step no_step = {KERN_NO_VALUE, KERN_NO_VALUE, KERN_NO_VALUE,
+                                   KERN_NO_VALUE, KERN_NO_VALUE, KERN_NO_VALUE};
+
+static kern_status check_options(const model *m, const model_graph_options *o, kern_error *err)
+{
+    const model_config *c = &m->config;
+    if (o->batch == 0 || o->tokens == 0) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "a batch of %zu sequences of %zu tokens is empty", o->batch, o->tokens);
+    }
+    if (o->start == MODEL_START_TOKENS && o->tokens > c->block_size) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "%zu tokens are longer than the model's block of %zu", o->tokens,
+                          c->block_size);
+    }
+    if (c->family == MODEL_GPT && !c->recurrent && o->start == MODEL_START_TOKENS &&
+        o->steps != c->n_layer) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "a GPT with %zu distinct blocks cannot take %zu steps", c->n_layer,
+                          o->steps);
+    }
+    return KERN_OK;
+}
+
+static kern_value build_embedding(model_builder *b)
+{
+    const kern_attr attr = {
+        .embed = {.slot = MODEL_SLOT_TOKENS, .tokens = b->tokens, .rows = b->batch * b->tokens}};
+    const kern_value in[] = {model_build_param(b, "token_embedding_table.weight"),
+                             model_build_param(b, "position_embedding_table.weight")};
+    return kern_graph_apply(b->graph, KERN_OP_EMBED, &attr, in, NULL);
+}
+
+static kern_value build_logits(model_builder *b, kern_value x)
+{
+    const kern_norm_attr norm = {.kind = KERN_LAYERNORM, .epsilon = b->config->norm_eps};
+    const kern_value h = model_build_norm(b, x, "ln_f.weight", "ln_f.bias", norm, NULL);
+    return model_build_linear(b, h, model_build_param(b, "lm_head.weight"),
+                              model_build_param(b, "lm_head.bias"), KERN_NO_VALUE);
+}
+
+static kern_value build_loss(model_builder *b, kern_value logits)
+{
+    const kern_attr attr = {.cross_entropy = {.slot = MODEL_SLOT_TARGETS}};
+    return kern_graph_apply(b->graph, KERN_OP_CROSS_ENTROPY, &attr, &logits, NULL);
+}
+
+static void keep_step(kern_graph *graph, const model_step *step)
+{
+    kern_graph_keep(graph, step->state);
+    kern_graph_keep(graph, step->g);
+    kern_graph_keep(graph, step->sigma);
+    kern_graph_keep(graph, step->force);
+    kern_graph_keep(graph, step->energy_attn);
+    kern_graph_keep(graph, step->energy_ff);
+}
+
+static kern_value build_start(model_builder *b, model_graph *out, model_start start)
+{
+    if (start == MODEL_START_TOKENS) {
+        return build_embedding(b);
+    }
+    out->input = kern_graph_input(b->graph, (kern_shape){b->batch * b->tokens, b->config->n_embed});
+    return out->input;
+}
+
+/* The state after the last step has a g, a σ and energies too; its own next state is left unread.
+ */
+static void build_steps(model_builder *b, const model_family_ops *family, model_graph *out,
+                        const model_graph_options *o)
+{
+    const bool has_energy = family->build_energy != NULL;
+    const size_t extra = o->energies && has_energy ? 1 : 0;
+    for (size_t t = 0; t < o->steps + extra; t++) {
+        kern_graph_begin_segment(b->graph);
+        out->steps[t] = family->build_step(b, out->states[t], t);
+        if (t < o->steps) {
+            out->states[t + 1] = out->steps[t].state;
+        }
+        if (o->keep_steps) {
+            out->steps[t].state = t < o->steps ? out->steps[t].state : KERN_NO_VALUE;
+            keep_step(b->graph, &out->steps[t]);
+        }
+    }
+    kern_graph_end_segment(b->graph);
+}
+
+static void build_all(model_builder *b, const model *m, model_graph *out,
+                      const model_graph_options *o)
+{
+    const model_family_ops *family = model_family_get(m->config.family);
+    out->states[0] = build_start(b, out, o->start);
+    if (o->keep_steps) {
+        kern_graph_keep(b->graph, out->states[0]);
+    }
+    if (o->start == MODEL_START_G) {
+        out->steps[0] = family->build_energy(b, out->input);
+        keep_step(b->graph, &out->steps[0]);
+        return;
+    }
+    build_steps(b, family, out, o);
+    kern_graph_keep(b->graph, out->states[o->steps]);
+    if (o->readout || o->loss) {
+        out->logits = build_logits(b, out->states[o->steps]);
+    }
+    if (o->readout) {
+        kern_graph_keep(b->graph, out->logits);
+    }
+    if (o->loss) {
+        out->nll = build_loss(b, out->logits);
+        kern_graph_keep(b->graph, out->nll);
+    }
+}
+
+static kern_status allocate(model_graph *out, size_t steps, kern_error *err)
+{
+    *out = (model_graph){
+        .n_steps = steps, .logits = KERN_NO_VALUE, .nll = KERN_NO_VALUE, .input = KERN_NO_VALUE};
+    KERN_TRY(kern_graph_create(&out->graph, err));
+    out->steps = calloc(steps + 1, sizeof *out->steps);
+    out->states = calloc(steps + 1, sizeof *out->states);
+    if (out->steps == NULL || out->states == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for a graph of %zu steps", steps);
+    }
+    for (size_t t = 0; t <= steps; t++) {
+        out->steps[t] = no_step;
+    }
+    return KERN_OK;
+}
+
+kern_status model_graph_init(model_graph *out, const model *m, const model_graph_options *options,
+                             kern_error *err)
+{
+    KERN_TRY(check_options(m, options, err));
+    kern_status status = allocate(out, options->steps, err);
+    if (status == KERN_OK) {
+        model_builder b = {.graph = out->graph,
+                           .config = &m->config,
+                           .params = &m->params,
+                           .batch = options->batch,
+                           .tokens = options->tokens,
+                           .energies = options->energies || options->start == MODEL_START_G};
+        build_all(&b, m, out, options);
+        status = kern_graph_finish(out->graph, err);
+    }
+    if (status != KERN_OK) {
+        model_graph_fini(out);
+    }
+    return status;
+}
+
+void model_graph_fini(model_graph *g)
+{
+    kern_graph_destroy(g->graph);
+    free(g->steps);
+    free(g->states);
+    *g = (model_graph){0};
+}
