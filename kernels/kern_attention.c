@@ -32,10 +32,10 @@ kern_head kern_attention_head(const kern_call *call, const kern_view *views, ker
     h.v = panel_at(values_are_keys ? views[1] : views[2], row, head * value_width);
     h.out = panel_at(output, row, a->sum_heads ? 0 : head * value_width);
     const kern_view p = call->out[3];
-    h.first = (sequence * a->heads + head) * a->tokens * a->tokens;
+    h.first_row = (sequence * a->heads + head) * a->tokens;
     h.p = (kern_panel){(kern_real *)p.data, a->tokens};
     if (p.data != NULL) {
-        h.p.data += h.first;
+        h.p.data += h.first_row * a->tokens;
     }
     return h;
 }
@@ -112,6 +112,15 @@ void kern_attention_run(const kern_call *call, const kern_attention_pass *pass)
     }
 }
 
+KERN_HOT static void mask_weights(kern_real *to, const kern_real *from, size_t n,
+                                  kern_dropout_row row)
+{
+    KERN_IVDEP
+    for (size_t j = 0; j < n; j++) {
+        to[j] = from[j] * kern_dropout_factor(&row, j);
+    }
+}
+
 const kern_real *kern_attention_drop(const kern_call *call, const kern_head *head, kern_real *out,
                                      size_t row)
 {
@@ -124,8 +133,8 @@ const kern_real *kern_attention_drop(const kern_call *call, const kern_head *hea
     }
     const size_t bound = kern_attention_block_end(n, row);
     for (size_t i = 0; i < bound - row; i++) {
-        KERN_NAME(kern_dropout_apply)
-        (out + i * n, block + i * n, bound, key, a->salt, head->first + (row + i) * n, a->dropout);
+        mask_weights(out + i * n, block + i * n, bound,
+                     kern_dropout_start(key, a->salt, head->first_row + row + i, a->dropout));
     }
     return out;
 }

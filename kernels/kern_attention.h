@@ -23,7 +23,7 @@ typedef struct kern_panel {
 /* One head of one sequence. Panels have N rows; `p` holds the weights (N×N). */
 typedef struct kern_head {
     size_t tokens;
-    size_t first;       /* index of the head's first weight among all weights */
+    size_t first_row;   /* its first row among the (rows·H) × N weights */
     size_t width;       /* of queries and keys */
     size_t value_width; /* of values and output */
     kern_panel q;

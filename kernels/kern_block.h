@@ -89,6 +89,17 @@ KERN_INLINE void kern_block_clear(kern_real *out, size_t n)
     memset(out, 0, n * sizeof *out);
 }
 
+/* A vjp with nothing to receive: the cotangents that are to be overwritten become zero. */
+KERN_INLINE void kern_clear_cotangents(const kern_call *call)
+{
+    for (size_t i = 0; i < KERN_MAX_IN; i++) {
+        const kern_view d = call->d_in[i];
+        if (d.data != NULL && !call->accumulate[i]) {
+            kern_block_clear(d.data, d.rows * d.cols);
+        }
+    }
+}
+
 /* Defines `name`, a kern_range_body that runs `name##_any(fn, call, begin, end)` with the call's
  * activation as a constant. */
 #define KERN_FN_VARIANTS(name)                                                                     \

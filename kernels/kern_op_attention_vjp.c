@@ -28,6 +28,13 @@ KERN_HOT static void softmax_vjp_row(kern_real *row, const kern_real *p, size_t 
     }
 }
 
+KERN_HOT static void mask_row(kern_real *row, size_t n, kern_dropout_row mask)
+{
+    for (size_t j = 0; j < n; j++) {
+        row[j] *= kern_dropout_factor(&mask, j);
+    }
+}
+
 /* P̄ rows of a block, before the softmax: m ⊙ c O̅ vᵀ, zero when the output has no cotangent. */
 static void weight_cotangent(const kern_call *call, const kern_head *head, const kern_head *bar,
                              const kern_real *transposed, kern_real *rows, size_t r)
@@ -52,10 +59,9 @@ static void weight_cotangent(const kern_call *call, const kern_head *head, const
     KERN_NAME(kern_gemm_run)(&g, 1);
     if (call->bindings->dropout_key != 0 && a->dropout > 0.0) {
         for (size_t i = r; i < bound; i++) {
-            kern_real *row = rows + (i - r) * n;
-            KERN_NAME(kern_dropout_apply)
-            (row, row, bound, call->bindings->dropout_key, a->salt, head->first + i * n,
-             a->dropout);
+            mask_row(rows + (i - r) * n, bound,
+                     kern_dropout_start(call->bindings->dropout_key, a->salt, head->first_row + i,
+                                        a->dropout));
         }
     }
 }

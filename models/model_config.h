@@ -57,12 +57,12 @@ typedef struct model_config {
     model_norm norm;
     model_eta eta;
     model_update update;
-    bool strict_mask;    /* true: B < A; false: B ≤ A */
-    bool gamma_trained;  /* false: γ stays at its initial value 1 */
-    size_t rank;         /* 0: full D×D J_h; else J_h = K_hᵀQ_h with K_h, Q_h of rank × D */
-    double beta;         /* inverse temperature; 1 as published; 1/√D is written as a number */
-    double alpha;        /* weight α_h shared by all heads; 1 as published */
-    double eta_init;     /* initial c (or w) of the scalar parametrisations */
+    bool strict_mask;   /* true: B < A; false: B ≤ A */
+    bool gamma_trained; /* false: γ stays at its initial value 1 */
+    size_t rank;        /* 0: full D×D J_h; else J_h = K_hᵀQ_h with K_h, Q_h of rank × D */
+    double beta;        /* inverse temperature; 1 as published; 1/√D is written as a number */
+    double alpha;       /* weight α_h shared by all heads; 1 as published */
+    double eta_init;    /* initial c (or w) of the scalar parametrisations */
 
     /* GPT only. */
     bool recurrent; /* one block applied n_layer times */

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Descriptions of all operations but the matrix products (kern_op_matrix_shapes.c): their shapes,
+ * what their derivatives read, and where they may work in place.
+ *
+ * Bit i of a mask stands for input or output i. The numbers follow the order of inputs and outputs
+ * in kern_op.h.
+ */
+#include "kernels/kern_op.h"
+#include "kernels/kern_size.h"
+
+static bool is_absent(kern_shape s)
+{
+    return s.rows == 0 && s.cols == 0;
+}
+
+static bool is_shape(kern_shape s, size_t rows, size_t cols)
+{
+    return s.rows == rows && s.cols == cols;
+}
+
+/* Refuses a matrix without elements. */
+static kern_status check_nonempty(const char *op, const char *what, kern_shape s, kern_error *err)
+{
+    if (s.rows == 0 || s.cols == 0) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "%s: %s is %zu × %zu, where at least one row and column are needed", op,
+                          what, s.rows, s.cols);
+    }
+    return KERN_OK;
+}
+
+/* Requires `s` to be rows × cols. */
+static kern_status check_shape(const char *op, const char *what, kern_shape s, kern_shape expected,
+                               kern_error *err)
+{
+    if (!is_shape(s, expected.rows, expected.cols)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "%s: %s is %zu × %zu, where %zu × %zu is needed",
+                          op, what, s.rows, s.cols, expected.rows, expected.cols);
+    }
+    return KERN_OK;
+}
+
+/* As check_shape; an absent matrix is accepted too. */
+static kern_status check_optional(const char *op, const char *what, kern_shape s,
+                                  kern_shape expected, kern_error *err)
+{
+    return is_absent(s) ? KERN_OK : check_shape(op, what, s, expected, err);
+}
+
+/* ---- embed ---------------------------------------------------------------------------------- */
+
+static kern_status embed_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                               kern_error *err)
+{
+    const kern_embed_attr *a = &attr->embed;
+    KERN_TRY(check_nonempty("embed", "the table", in[0], err));
+    if (a->slot >= KERN_INDEX_SLOTS) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "embed: index slot %zu does not exist; slots are 0 to %d", a->slot,
+                          KERN_INDEX_SLOTS - 1);
+    }
+    if (a->tokens == 0 || a->rows == 0 || a->rows % a->tokens != 0) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "embed: %zu rows are not a whole, positive number of sequences of %zu "
+                          "tokens",
+                          a->rows, a->tokens);
+    }
+    if (in[0].rows > INT32_MAX) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "embed: a table of %zu rows exceeds the %d that ids can name", in[0].rows,
+                          INT32_MAX);
+    }
+    if (!is_absent(in[1]) && (in[1].rows < a->tokens || in[1].cols != in[0].cols)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "embed: the position table is %zu × %zu, where at least %zu rows of %zu "
+                          "columns are needed",
+                          in[1].rows, in[1].cols, a->tokens, in[0].cols);
+    }
+    out[0] = (kern_shape){a->rows, in[0].cols};
+    return KERN_OK;
+}
+
+const kern_op kern_op_embed = {
+    .name = "embed",
+    .n_in = 2,
+    .n_out = 1,
+    .optional_in = 0x2,
+    .infer = embed_infer,
+};
+
+/* ---- norm ----------------------------------------------------------------------------------- */
+
+static kern_status norm_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                              kern_error *err)
+{
+    const kern_shape row = {1, in[0].cols};
+    if (!(attr->norm.epsilon >= 0)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "norm: epsilon is %g, where a number of at least 0 is needed",
+                          attr->norm.epsilon);
+    }
+    KERN_TRY(check_nonempty("norm", "the input", in[0], err));
+    KERN_TRY(check_optional("norm", "the gain", in[1], row, err));
+    KERN_TRY(check_optional("norm", "the bias", in[2], row, err));
+    out[0] = in[0];
+    out[1] = (kern_shape){in[0].rows, 1};
+    out[2] = out[1];
+    return KERN_OK;
+}
+
+const kern_op kern_op_norm = {
+    .name = "norm",
+    .n_in = 3,
+    .n_out = 3,
+    .optional_in = 0x6,
+    .saved_out = 0x4,
+    .reads_in = 0x3,
+    .reads_out = 0x6,
+    .inplace_in = 0x1,
+    .inplace_d_in = 0x1,
+    .infer = norm_infer,
+};
+
+/* ---- head_scale ----------------------------------------------------------------------------- */
+
+static kern_status head_scale_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                    kern_error *err)
+{
+    const kern_head_scale_attr *a = &attr->head_scale;
+    size_t cols = in[1].cols;
+    KERN_TRY(check_nonempty("head_scale", "the input", in[1], err));
+    if (a->heads == 0 || (!a->shared_query && cols % a->heads != 0)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "head_scale: %zu columns cannot be shared among %zu heads", cols,
+                          a->heads);
+    }
+    KERN_TRY(check_shape("head_scale", "the matrix of factors", in[0],
+                         (kern_shape){in[1].rows, a->heads}, err));
+    if (a->shared_query && !kern_size_mul(cols, a->heads, &cols)) {
+        return kern_raise(err, KERN_OVERFLOW, "head_scale: %zu heads of %zu columns are too many",
+                          a->heads, in[1].cols);
+    }
+    out[0] = (kern_shape){in[1].rows, cols};
+    return KERN_OK;
+}
+
+const kern_op kern_op_head_scale = {
+    .name = "head_scale",
+    .n_in = 2,
+    .n_out = 1,
+    .reads_in = 0x3,
+    .inplace_in = 0x2,
+    .inplace_d_in = 0x2,
+    .infer = head_scale_infer,
+};
+
+/* ---- activations ---------------------------------------------------------------------------- */
+
+static kern_status check_activation(const char *op, const kern_attr *attr, kern_shape z,
+                                    kern_error *err)
+{
+    if ((unsigned)attr->act.fn >= KERN_FN_COUNT) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "%s: function %d does not exist; functions are 0 to %d", op,
+                          (int)attr->act.fn, KERN_FN_COUNT - 1);
+    }
+    return check_nonempty(op, "the input", z, err);
+}
+
+static kern_status act_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                             kern_error *err)
+{
+    KERN_TRY(check_activation("act", attr, in[0], err));
+    out[0] = in[0];
+    out[1] = in[0];
+    return KERN_OK;
+}
+
+const kern_op kern_op_act = {
+    .name = "act",
+    .n_in = 1,
+    .n_out = 2,
+    .saved_out = 0x2,
+    .reads_out = 0x2,
+    .inplace_in = 0x1,
+    .inplace_d_in = 0x1,
+    .infer = act_infer,
+};
+
+const kern_op kern_op_act_energy = {
+    .name = "act_energy",
+    .n_in = 1,
+    .n_out = 2,
+    .saved_out = 0x2,
+    .reads_out = 0x2,
+    .inplace_in = 0x1,
+    .inplace_d_in = 0x1,
+    .infer = act_infer,
+};
+
+static kern_status act_pair_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                  kern_error *err)
+{
+    KERN_TRY(check_activation("act_pair", attr, in[0], err));
+    KERN_TRY(check_shape("act_pair", "the second input", in[1], in[0], err));
+    for (size_t j = 0; j < 4; j++) {
+        out[j] = in[0];
+    }
+    return KERN_OK;
+}
+
+const kern_op kern_op_act_pair = {
+    .name = "act_pair",
+    .n_in = 2,
+    .n_out = 4,
+    .saved_out = 0xC,
+    .reads_out = 0xC,
+    .inplace_in = 0x3,
+    .inplace_d_in = 0x3,
+    .infer = act_pair_infer,
+};
+
+static kern_status act_gate_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                  kern_error *err)
+{
+    KERN_TRY(check_activation("act_gate", attr, in[0], err));
+    KERN_TRY(check_shape("act_gate", "the second input", in[1], in[0], err));
+    for (size_t j = 0; j < 3; j++) {
+        out[j] = in[0];
+    }
+    return KERN_OK;
+}
+
+const kern_op kern_op_act_gate = {
+    .name = "act_gate",
+    .n_in = 2,
+    .n_out = 3,
+    .saved_out = 0x6,
+    .reads_out = 0x6,
+    .inplace_in = 0x3,
+    .inplace_d_in = 0x3,
+    .infer = act_gate_infer,
+};
+
+/* ---- one number per row --------------------------------------------------------------------- */
+
+static kern_status row_dot_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                 kern_error *err)
+{
+    (void)attr;
+    KERN_TRY(check_nonempty("row_dot", "the first input", in[0], err));
+    KERN_TRY(check_shape("row_dot", "the second input", in[1], in[0], err));
+    out[0] = (kern_shape){in[0].rows, 1};
+    return KERN_OK;
+}
+
+const kern_op kern_op_row_dot = {
+    .name = "row_dot",
+    .n_in = 2,
+    .n_out = 1,
+    .reads_in = 0x3,
+    .infer = row_dot_infer,
+};
+
+static kern_status row_sumsq_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                   kern_error *err)
+{
+    (void)attr;
+    KERN_TRY(check_nonempty("row_sumsq", "the input", in[0], err));
+    out[0] = (kern_shape){in[0].rows, 1};
+    return KERN_OK;
+}
+
+const kern_op kern_op_row_sumsq = {
+    .name = "row_sumsq",
+    .n_in = 1,
+    .n_out = 1,
+    .reads_in = 0x1,
+    .infer = row_sumsq_infer,
+};
+
+static kern_status row_combine_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                     kern_error *err)
+{
+    (void)attr;
+    KERN_TRY(check_nonempty("row_combine", "the input", in[0], err));
+    out[0] = (kern_shape){in[0].rows, 1};
+    return KERN_OK;
+}
+
+const kern_op kern_op_row_combine = {
+    .name = "row_combine",
+    .n_in = 1,
+    .n_out = 1,
+    .infer = row_combine_infer,
+};
+
+/* ---- affine_add ----------------------------------------------------------------------------- */
+
+static kern_status affine_add_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                    kern_error *err)
+{
+    if (attr->affine.power != 1 && attr->affine.power != 2) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "affine_add: the power is %d, where 1 or 2 is needed",
+                          attr->affine.power);
+    }
+    KERN_TRY(check_nonempty("affine_add", "the first input", in[0], err));
+    KERN_TRY(check_shape("affine_add", "the second input", in[1], in[0], err));
+    KERN_TRY(check_optional("affine_add", "the scalar", in[2], (kern_shape){1, 1}, err));
+    KERN_TRY(check_optional("affine_add", "the gain", in[3], (kern_shape){1, in[0].cols}, err));
+    out[0] = in[0];
+    return KERN_OK;
+}
+
+const kern_op kern_op_affine_add = {
+    .name = "affine_add",
+    .n_in = 4,
+    .n_out = 1,
+    .optional_in = 0xC,
+    .reads_in = 0xE,
+    .inplace_in = 0x3,
+    .inplace_d_in = 0x3,
+    .infer = affine_add_infer,
+};
+
+/* ---- dropout -------------------------------------------------------------------------------- */
+
+static kern_status dropout_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                 kern_error *err)
+{
+    if (!(attr->dropout.p >= 0 && attr->dropout.p < 1)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "dropout: the probability is %g, where at least 0 and less than 1 is "
+                          "needed",
+                          attr->dropout.p);
+    }
+    KERN_TRY(check_nonempty("dropout", "the input", in[0], err));
+    out[0] = in[0];
+    return KERN_OK;
+}
+
+const kern_op kern_op_dropout = {
+    .name = "dropout",
+    .n_in = 1,
+    .n_out = 1,
+    .inplace_in = 0x1,
+    .inplace_d_in = 0x1,
+    .infer = dropout_infer,
+};
+
+/* ---- cross_entropy -------------------------------------------------------------------------- */
+
+static kern_status cross_entropy_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                       kern_error *err)
+{
+    if (attr->cross_entropy.slot >= KERN_INDEX_SLOTS) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "cross_entropy: index slot %zu does not exist; slots are 0 to %d",
+                          attr->cross_entropy.slot, KERN_INDEX_SLOTS - 1);
+    }
+    KERN_TRY(check_nonempty("cross_entropy", "the matrix of logits", in[0], err));
+    out[0] = (kern_shape){in[0].rows, 1};
+    out[1] = out[0];
+    return KERN_OK;
+}
+
+const kern_op kern_op_cross_entropy = {
+    .name = "cross_entropy",
+    .n_in = 1,
+    .n_out = 2,
+    .saved_out = 0x2,
+    .reads_in = 0x1,
+    .reads_out = 0x2,
+    .infer = cross_entropy_infer,
+};

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A model's recurrent block as a map of N·D numbers (one sequence of N tokens), in double
+ * precision, with products by its Jacobian and by the transpose.
+ */
+#ifndef BASIN_MODEL_MAP_H
+#define BASIN_MODEL_MAP_H
+
+#include "models/model.h"
+
+#include <stddef.h>
+
+typedef struct model_map model_map;
+
+/* Map of one application of the block. `m` must be in double precision and must not change while
+ * the map lives. KERN_INVALID_ARGUMENT for a GPT with distinct blocks, which is not one map. */
+kern_status model_map_create(model_map **out, const model *m, size_t tokens, kern_error *err);
+void model_map_destroy(model_map *map);
+
+/* Number of state variables: tokens × D, token by token. */
+size_t model_map_size(const model_map *map);
+
+/* y = F(x). Arrays hold model_map_size numbers; y may be x. */
+void model_map_step(model_map *map, const double *x, double *y);
+
+/* y = F(x) (NULL: not wanted) and jv = F′(x) v; cost about two steps. Outputs may be inputs. */
+void model_map_jvp(model_map *map, const double *x, const double *v, double *y, double *jv);
+
+/* jtw = F′(x)ᵀ w; cost about three steps. jtw may be w. */
+void model_map_vjp(model_map *map, const double *x, const double *w, double *jtw);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A run: a folder that holds everything about one trained model.
+ *
+ *   config.json             {"format": "basin-run", "version": 1, "family", "model", "tokenizer",
+ *                            "data", "training"}
+ *   model.safetensors       weights (model_weights.h, model_checkpoint.h)
+ *   optimizer.safetensors   what it takes to continue (model_checkpoint.h)
+ *   metrics.csv             what was measured on the way (model_metrics.h)
+ *
+ * In config.json "family" is the name on the command line, "model" the object of
+ * model_config_to_json, "tokenizer" {"kind", "vocab": […]} (raw: {"kind", "vocab_size"}), "data"
+ * {"kind", "path"} and "training" that of model_training_json.h. All keys are required.
+ */
+#ifndef BASIN_MODEL_RUN_H
+#define BASIN_MODEL_RUN_H
+
+#include "models/model.h"
+#include "models/model_tokenizer.h"
+#include "models/model_trainer.h"
+
+#include <stdbool.h>
+
+enum { MODEL_RUN_VERSION = 1 };
+
+#define MODEL_RUN_CONFIG "config.json"
+#define MODEL_RUN_MODEL "model.safetensors"
+#define MODEL_RUN_OPTIMIZER "optimizer.safetensors"
+#define MODEL_RUN_METRICS "metrics.csv"
+#define MODEL_RUN_NEXT ".next" /* behind the name of a file that is about to replace it */
+
+/* What a run is made from; everything is borrowed. */
+typedef struct model_recipe {
+    const model_config *config;
+    const model_tokenizer *tokenizer;
+    const char *data_kind; /* "listops", "chars" or "tokens" */
+    const char *data_path;
+    const model_training *training;
+} model_recipe;
+
+/* An existing run, as config.json describes it. */
+typedef struct model_run {
+    char *folder; /* owned */
+    model_config config;
+    model_tokenizer tokenizer; /* owned */
+    char *data_kind;           /* owned */
+    char *data_path;           /* owned */
+    model_training training;
+} model_run;
+
+/* "folder/name"; the caller frees *path with free(). KERN_NO_MEMORY. */
+kern_status model_run_path(char **path, const char *folder, const char *name, kern_error *err);
+
+/* Starts a run: makes the folder and writes config.json. KERN_INVALID_ARGUMENT when the folder
+ * already has a file of a run, unless `overwrite` (then those files are removed first; others
+ * stay), and when the recipe does not hold together: an invalid configuration or settings, a
+ * tokenizer with more tokens than the model, an unknown kind of data. Errors of model_file.h. */
+kern_status model_run_begin(const char *folder, const model_recipe *recipe, bool overwrite,
+                            kern_error *err);
+
+/* Reads and checks config.json; `run` is overwritten, and zeroed on failure. KERN_NOT_FOUND when
+ * the folder has none; KERN_BAD_INPUT, with a sentence that names file and key, when the format or
+ * its version is another, the family is unknown, or a key is missing, unknown or ill-typed. */
+kern_status model_run_init(model_run *run, const char *folder, kern_error *err);
+
+/* Safe on a zeroed run and when called twice. */
+void model_run_fini(model_run *run);
+
+/* Replaces config.json by what `run` now says (a longer training). */
+kern_status model_run_write(const model_run *run, kern_error *err);
+
+/* The run's model in the precision of `backend`; *step (when not NULL) is how many optimizer steps
+ * it has behind it. KERN_NOT_FOUND when nothing was saved yet; KERN_BAD_INPUT as
+ * model_weights_read, and when model.safetensors describes another model than config.json. */
+kern_status model_run_load_model(model **out, size_t *step, const model_run *run,
+                                 const kern_backend *backend, kern_error *err);
+
+#endif

@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/model_vectors.h"
+
+#include "kernels/kern_exec.h"
+#include "kernels/kern_lapack.h"
+#include "kernels/kern_size.h"
+#include "models/model_graph.h"
+#include "models/model_map.h"
+#include "models/model_safetensors.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct checker {
+    const model_safetensors *file;
+    model_vectors_report *report;
+    kern_error *err;
+    model *m;
+    size_t batch;
+    size_t tokens;
+    int32_t *idx;
+    int32_t *targets;
+    model_graph graph;
+    kern_plan *plan;
+    kern_exec *exec;
+    double *packed;
+    double *gradients;
+} checker;
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+/* All values of tensor `entry`; the caller frees them. */
+static kern_status read_tensor(const checker *c, const model_safetensors_entry *entry,
+                               double **values)
+{
+    *values = malloc((entry->count + 1) * sizeof **values);
+    if (*values == NULL) {
+        return kern_raise(c->err, KERN_NO_MEMORY, "no memory for tensor %s", entry->name);
+    }
+    const kern_status status =
+        model_safetensors_read_f64(c->file, entry, *values, entry->count, c->err);
+    if (status != KERN_OK) {
+        free(*values);
+        *values = NULL;
+    }
+    return status;
+}
+
+static kern_status read_named(const checker *c, const char *name, size_t count, double **values)
+{
+    const model_safetensors_entry *entry = model_safetensors_find(c->file, name);
+    *values = NULL;
+    if (entry == NULL || entry->count != count) {
+        return kern_raise(c->err, KERN_BAD_INPUT,
+                          "the file lacks tensor %s of %zu values that another one refers to", name,
+                          count);
+    }
+    return read_tensor(c, entry, values);
+}
+
+static kern_status read_ids(const checker *c, const char *name, size_t limit, int32_t **ids)
+{
+    const size_t shape[] = {c->batch, c->tokens};
+    const model_safetensors_entry *entry;
+    KERN_TRY(model_safetensors_require(c->file, name, 2, shape, &entry, c->err));
+    int64_t *wide = malloc((entry->count + 1) * sizeof *wide);
+    *ids = calloc(entry->count + 1, sizeof **ids);
+    kern_status status = KERN_OK;
+    if (wide == NULL || *ids == NULL) {
+        status = kern_raise(c->err, KERN_NO_MEMORY, "no memory for tensor %s", name);
+    } else {
+        status = model_safetensors_read_i64(c->file, entry, wide, entry->count, c->err);
+    }
+    for (size_t i = 0; status == KERN_OK && i < entry->count; i++) {
+        if (wide[i] < 0 || wide[i] >= (int64_t)limit) {
+            status =
+                kern_raise(c->err, KERN_BAD_INPUT, "entry %zu of %s is %lld, accepted are 0 to %zu",
+                           i, name, (long long)wide[i], limit - 1);
+        }
+        (*ids)[i] = (int32_t)wide[i];
+    }
+    free(wide);
+    return status;
+}
+
+static kern_status read_weights(checker *c)
+{
+    for (size_t i = 0; i < c->m->params.count; i++) {
+        const model_param *p = &c->m->params.items[i];
+        char name[MODEL_PARAM_NAME + 8];
+        double *values;
+        (void)snprintf(name, sizeof name, "param/%s", p->name);
+        KERN_TRY(read_named(c, name, model_param_size(p), &values));
+        for (size_t k = 0; k < model_param_size(p); k++) {
+            model_value_set(c->m, p->offset + k, values[k]);
+        }
+        free(values);
+    }
+    return model_check_finite(c->m, c->err);
+}
+
+/* ---- comparing ------------------------------------------------------------------------------ */
+
+static void compare(checker *c, const char *name, const double *computed, const double *reference,
+                    size_t n, double tolerance)
+{
+    double largest = 0;
+    double scale = 0;
+    bool unordered = false;
+    for (size_t i = 0; i < n; i++) {
+        const double difference = fabs(computed[i] - reference[i]);
+        unordered = unordered || isnan(difference);
+        largest = fmax(largest, difference);
+        scale = fmax(scale, fabs(reference[i]));
+    }
+    const double error = unordered ? (double)INFINITY : largest / (scale > 0 ? scale : 1.0);
+    model_vectors_report *r = c->report;
+    r->checked++;
+    r->failed += !(error <= tolerance);
+    r->max_rel_err = fmax(r->max_rel_err, error);
+    if (r->worst[0] == '\0' || error / tolerance > r->worst_err) {
+        r->worst_err = error / tolerance;
+        (void)snprintf(r->worst, sizeof r->worst, "%s", name);
+    }
+}
+
+/* Compares against the tensor itself. */
+static kern_status compare_entry(checker *c, const model_safetensors_entry *entry,
+                                 const double *computed, size_t count, double tolerance)
+{
+    double *reference;
+    if (entry->count != count) {
+        return kern_raise(c->err, KERN_BAD_INPUT,
+                          "tensor %s has %zu values where the configuration gives %zu", entry->name,
+                          entry->count, count);
+    }
+    KERN_TRY(read_tensor(c, entry, &reference));
+    compare(c, entry->name, computed, reference, count, tolerance);
+    free(reference);
+    return KERN_OK;
+}
+
+/* ---- checks by name ------------------------------------------------------------------------- */
+
+/* A check of tensor `entry`, whose name ends in `tail` after the prefix of the table. */
+typedef kern_status entry_check(checker *c, const model_safetensors_entry *entry, const char *tail);
+
+/* Step number in a tail "3"; SIZE_MAX when it is none, or above `most`. */
+static size_t step_number(const char *tail, size_t most)
+{
+    char *end;
+    const unsigned long number = strtoul(tail, &end, 10);
+    if (tail[0] < '0' || tail[0] > '9' || *end != '\0' || number > most) {
+        return SIZE_MAX;
+    }
+    return (size_t)number;
+}
+
+static kern_status no_such_step(const checker *c, const model_safetensors_entry *entry)
+{
+    return kern_raise(c->err, KERN_BAD_INPUT, "tensor %s does not name a step from 0 to %zu",
+                      entry->name, c->graph.n_steps);
+}
+
+static kern_status compare_value(checker *c, const model_safetensors_entry *entry, kern_value value)
+{
+    if (value == KERN_NO_VALUE) {
+        return kern_raise(c->err, KERN_BAD_INPUT, "tensor %s means nothing for a %s model",
+                          entry->name, c->report->family);
+    }
+    const kern_shape shape = kern_graph_value_info(c->graph.graph, value)->shape;
+    return compare_entry(c, entry, kern_exec_value(c->exec, value), shape.rows * shape.cols,
+                         MODEL_VECTORS_TOLERANCE);
+}
+
+static kern_status check_state(checker *c, const model_safetensors_entry *entry, const char *tail)
+{
+    const size_t t = step_number(tail, c->graph.n_steps);
+    return t == SIZE_MAX ? no_such_step(c, entry) : compare_value(c, entry, c->graph.states[t]);
+}
+
+static kern_status check_energy_attn(checker *c, const model_safetensors_entry *entry,
+                                     const char *tail)
+{
+    const size_t t = step_number(tail, c->graph.n_steps);
+    return t == SIZE_MAX ? no_such_step(c, entry)
+                         : compare_value(c, entry, c->graph.steps[t].energy_attn);
+}
+
+static kern_status check_energy_ff(checker *c, const model_safetensors_entry *entry,
+                                   const char *tail)
+{
+    const size_t t = step_number(tail, c->graph.n_steps);
+    return t == SIZE_MAX ? no_such_step(c, entry)
+                         : compare_value(c, entry, c->graph.steps[t].energy_ff);
+}
+
+static kern_status check_logits(checker *c, const model_safetensors_entry *entry, const char *tail)
+{
+    (void)tail;
+    return compare_value(c, entry, c->graph.logits);
+}
+
+static kern_status check_loss(checker *c, const model_safetensors_entry *entry, const char *tail)
+{
+    const double *nll = kern_exec_value(c->exec, c->graph.nll);
+    const size_t rows = c->batch * c->tokens;
+    double loss = 0;
+    (void)tail;
+    for (size_t i = 0; i < rows; i++) {
+        loss += nll[i] / (double)rows;
+    }
+    return compare_entry(c, entry, &loss, 1, MODEL_VECTORS_TOLERANCE);
+}
+
+static kern_status check_gradient(checker *c, const model_safetensors_entry *entry,
+                                  const char *tail)
+{
+    const model_param *p = model_params_find(&c->m->params, tail);
+    if (p == NULL) {
+        return kern_raise(c->err, KERN_BAD_INPUT, "tensor %s is no parameter of this model",
+                          entry->name);
+    }
+    return compare_entry(c, entry, c->gradients + p->offset, model_param_size(p),
+                         MODEL_VECTORS_GRADIENT_TOLERANCE);
+}
+
+/* Parameters are inputs: that each is known and complete is all there is to check. */
+static kern_status check_param(checker *c, const model_safetensors_entry *entry, const char *tail)
+{
+    if (model_params_find(&c->m->params, tail) == NULL) {
+        return kern_raise(c->err, KERN_BAD_INPUT, "tensor %s is no parameter of this model",
+                          entry->name);
+    }
+    return KERN_OK;
+}
+
+static kern_status check_input(checker *c, const model_safetensors_entry *entry, const char *tail)
+{
+    (void)c;
+    (void)entry;
+    (void)tail;
+    return KERN_OK;
+}
+
+/* ∂E/∂g at reference state t under the given update: minus the force of one step from there. */
+static kern_status force_at(checker *c, model_update update, const double *state, double *gradient)
+{
+    model variant = *c->m;
+    variant.config.update = update;
+    const model_graph_options options = {.batch = c->batch,
+                                         .tokens = c->tokens,
+                                         .steps = 1,
+                                         .start = MODEL_START_STATE,
+                                         .keep_steps = true};
+    const kern_plan_options forward = {.mode = KERN_MODE_FORWARD};
+    const size_t count = c->batch * c->tokens * c->m->config.n_embed;
+    model_graph graph = {0};
+    kern_plan *plan = NULL;
+    kern_exec *exec = NULL;
+    kern_status status = model_graph_init(&graph, &variant, &options, c->err);
+    if (status == KERN_OK) {
+        status = kern_plan_create(&plan, graph.graph, &forward, c->err);
+    }
+    if (status == KERN_OK) {
+        status = kern_exec_create(&exec, plan, c->m->backend, 1, c->err);
+    }
+    if (status == KERN_OK) {
+        const kern_run run = {.params = c->m->values};
+        memcpy(kern_exec_value(exec, graph.input), state, count * sizeof *state);
+        kern_exec_forward(exec, &run);
+        const double *force = kern_exec_value(exec, graph.steps[0].force);
+        for (size_t i = 0; i < count; i++) {
+            gradient[i] = -force[i];
+        }
+    }
+    kern_exec_destroy(exec);
+    kern_plan_destroy(plan);
+    model_graph_fini(&graph);
+    return status;
+}
+
+static kern_status check_force(checker *c, const model_safetensors_entry *entry, const char *tail,
+                               model_update update)
+{
+    const size_t count = c->batch * c->tokens * c->m->config.n_embed;
+    char name[64];
+    double *state = NULL;
+    if (step_number(tail, c->graph.n_steps) == SIZE_MAX ||
+        c->graph.steps[0].force == KERN_NO_VALUE) {
+        return no_such_step(c, entry);
+    }
+    (void)snprintf(name, sizeof name, "state/%s", tail);
+    KERN_TRY(read_named(c, name, count, &state));
+    double *gradient = malloc(count * sizeof *gradient);
+    kern_status status = gradient == NULL
+                             ? kern_raise(c->err, KERN_NO_MEMORY, "no memory for %s", entry->name)
+                             : force_at(c, update, state, gradient);
+    if (status == KERN_OK) {
+        status = compare_entry(c, entry, gradient, count, MODEL_VECTORS_TOLERANCE);
+    }
+    free(gradient);
+    free(state);
+    return status;
+}
+
+static kern_status check_published(checker *c, const model_safetensors_entry *entry,
+                                   const char *tail)
+{
+    return check_force(c, entry, tail, MODEL_UPDATE_PUBLISHED);
+}
+
+static kern_status check_exact(checker *c, const model_safetensors_entry *entry, const char *tail)
+{
+    return check_force(c, entry, tail, MODEL_UPDATE_EXACT);
+}
+
+/* ---- Jacobian of one step, sequence 0, state 1 ------------------------------------------------
+ */
+
+/* The map and state 1 of sequence 0. */
+typedef struct map_point {
+    model_map *map;
+    double *states; /* all of state/1; the first `size` numbers are sequence 0 */
+    size_t size;
+} map_point;
+
+static kern_status map_point_init(checker *c, map_point *p)
+{
+    *p = (map_point){.size = c->tokens * c->m->config.n_embed};
+    KERN_TRY(read_named(c, "state/1", c->batch * p->size, &p->states));
+    return model_map_create(&p->map, c->m, c->tokens, c->err);
+}
+
+static void map_point_fini(map_point *p)
+{
+    model_map_destroy(p->map);
+    free(p->states);
+}
+
+static kern_status check_product(checker *c, const model_safetensors_entry *entry,
+                                 const char *input, bool transposed)
+{
+    map_point p;
+    double *vector = NULL;
+    kern_status status = map_point_init(c, &p);
+    if (status == KERN_OK) {
+        status = read_named(c, input, p.size, &vector);
+    }
+    if (status == KERN_OK) {
+        if (transposed) {
+            model_map_vjp(p.map, p.states, vector, vector);
+        } else {
+            model_map_jvp(p.map, p.states, vector, NULL, vector);
+        }
+        status = compare_entry(c, entry, vector, p.size, MODEL_VECTORS_TOLERANCE);
+    }
+    free(vector);
+    map_point_fini(&p);
+    return status;
+}
+
+static kern_status check_jvp(checker *c, const model_safetensors_entry *entry, const char *tail)
+{
+    (void)tail;
+    return check_product(c, entry, "jvp_in", false);
+}
+
+static kern_status check_vjp(checker *c, const model_safetensors_entry *entry, const char *tail)
+{
+    (void)tail;
+    return check_product(c, entry, "vjp_in", true);
+}
+
+/* Diagonal blocks ∂x'_A/∂x_A, N × D × D, one column per jvp. */
+static kern_status token_blocks(checker *c, double *blocks)
+{
+    const size_t d = c->m->config.n_embed;
+    map_point p;
+    kern_status status = map_point_init(c, &p);
+    double *unit = calloc(p.size, sizeof *unit);
+    double *column = calloc(p.size, sizeof *column);
+    if (status == KERN_OK && (unit == NULL || column == NULL)) {
+        status = kern_raise(c->err, KERN_NO_MEMORY, "no memory for Jacobian blocks");
+    }
+    for (size_t k = 0; status == KERN_OK && k < p.size; k++) {
+        const size_t token = k / d;
+        unit[k] = 1.0;
+        model_map_jvp(p.map, p.states, unit, NULL, column);
+        unit[k] = 0.0;
+        for (size_t i = 0; i < d; i++) {
+            blocks[(token * d + i) * d + k % d] = column[token * d + i];
+        }
+    }
+    free(unit);
+    free(column);
+    map_point_fini(&p);
+    return status;
+}
+
+static int descending(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* Moduli of the eigenvalues of all blocks; `blocks` is destroyed. */
+static kern_status block_moduli(checker *c, double *blocks, double *moduli)
+{
+    const size_t d = c->m->config.n_embed;
+    double *parts = malloc(2 * d * sizeof *parts);
+    if (parts == NULL) {
+        return kern_raise(c->err, KERN_NO_MEMORY, "no memory for %zu eigenvalues", d);
+    }
+    kern_status status = KERN_OK;
+    for (size_t a = 0; status == KERN_OK && a < c->tokens; a++) {
+        status = kern_lapack_eigenvalues(d, blocks + a * d * d, parts, parts + d, c->err);
+        for (size_t i = 0; status == KERN_OK && i < d; i++) {
+            moduli[a * d + i] = hypot(parts[i], parts[d + i]);
+        }
+    }
+    free(parts);
+    qsort(moduli, c->tokens * d, sizeof *moduli, descending);
+    return status;
+}
+
+static kern_status check_jacobian(checker *c, const model_safetensors_entry *entry, bool spectrum)
+{
+    const size_t d = c->m->config.n_embed;
+    double *blocks = calloc(c->tokens * d * d, sizeof *blocks);
+    double *moduli = calloc(c->tokens * d, sizeof *moduli);
+    kern_status status = KERN_OK;
+    if (blocks == NULL || moduli == NULL) {
+        status = kern_raise(c->err, KERN_NO_MEMORY, "no memory for Jacobian blocks");
+    } else {
+        status = token_blocks(c, blocks);
+    }
+    if (status == KERN_OK && spectrum) {
+        status = block_moduli(c, blocks, moduli);
+    }
+    if (status == KERN_OK) {
+        status = compare_entry(c, entry, spectrum ? moduli : blocks,
+                               c->tokens * d * (spectrum ? 1 : d), MODEL_VECTORS_TOLERANCE);
+    }
+    free(blocks);
+    free(moduli);
+    return status;
+}
+
+static kern_status check_blocks(checker *c, const model_safetensors_entry *entry, const char *tail)
+{
+    (void)tail;
+    return check_jacobian(c, entry, false);
+}
+
+static kern_status check_spectrum(checker *c, const model_safetensors_entry *entry,
+                                  const char *tail)
+{
+    (void)tail;
+    return check_jacobian(c, entry, true);
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+/* Names ending in '/' are prefixes. */
+static const struct {
+    const char *name;
+    entry_check *check;
+} entry_checks[] = {
+    {"state/", check_state},
+    {"energy_attn/", check_energy_attn},
+    {"energy_ff/", check_energy_ff},
+    {"logits", check_logits},
+    {"loss", check_loss},
+    {"param/", check_param},
+    {"grad/", check_gradient},
+    {"grad_g_published/", check_published},
+    {"grad_g_exact/", check_exact},
+    {"jvp_in", check_input},
+    {"vjp_in", check_input},
+    {"idx", check_input},
+    {"targets", check_input},
+    {"jvp_out", check_jvp},
+    {"vjp_out", check_vjp},
+    {"jac_token_blocks", check_blocks},
+    {"jac_eig_abs_sorted", check_spectrum},
+};
+
+static kern_status check_entry(checker *c, const model_safetensors_entry *entry)
+{
+    for (size_t i = 0; i < sizeof entry_checks / sizeof *entry_checks; i++) {
+        const char *name = entry_checks[i].name;
+        const size_t length = strlen(name);
+        const bool prefix = name[length - 1] == '/';
+        if (prefix ? strncmp(entry->name, name, length) == 0 : strcmp(entry->name, name) == 0) {
+            return entry_checks[i].check(c, entry, entry->name + length);
+        }
+    }
+    return kern_raise(c->err, KERN_BAD_INPUT, "tensor %s has no known meaning", entry->name);
+}
+
+static kern_status run_model(checker *c)
+{
+    const bool energies = model_family_get(c->m->config.family)->build_energy != NULL;
+    const model_graph_options options = {.batch = c->batch,
+                                         .tokens = c->tokens,
+                                         .steps = c->m->config.n_layer,
+                                         .start = MODEL_START_TOKENS,
+                                         .readout = true,
+                                         .loss = true,
+                                         .energies = energies,
+                                         .keep_steps = true};
+    KERN_TRY(model_graph_init(&c->graph, c->m, &options, c->err));
+    const kern_plan_options plan = {
+        .mode = KERN_MODE_VJP, .params = true, .seeds = &c->graph.nll, .n_seeds = 1};
+    KERN_TRY(kern_plan_create(&c->plan, c->graph.graph, &plan, c->err));
+    KERN_TRY(kern_exec_create(&c->exec, c->plan, c->m->backend, 1, c->err));
+    const size_t pack = kern_graph_pack_count(c->graph.graph) + 8;
+    c->packed = aligned_alloc(64, kern_size_round_up(pack * sizeof(double), 64));
+    c->gradients = calloc(c->m->params.length, sizeof *c->gradients);
+    if (c->packed == NULL || c->gradients == NULL) {
+        return kern_raise(c->err, KERN_NO_MEMORY, "no memory for the gradients");
+    }
+    kern_graph_pack(c->graph.graph, c->m->backend, c->packed, c->m->values);
+    const kern_run run = {.params = c->m->values,
+                          .packed = c->packed,
+                          .param_gradients = c->gradients,
+                          .bindings = {.index = {c->idx, c->targets}}};
+    kern_exec_forward(c->exec, &run);
+    double *seed = kern_exec_derivative(c->exec, c->graph.nll);
+    for (size_t i = 0; i < c->batch * c->tokens; i++) {
+        seed[i] = 1.0 / (double)(c->batch * c->tokens);
+    }
+    kern_exec_backward(c->exec, &run);
+    return KERN_OK;
+}
+
+static kern_status load(checker *c, model_family family)
+{
+    const char *text = model_safetensors_metadata(c->file, "config");
+    const model_safetensors_entry *idx = model_safetensors_find(c->file, "idx");
+    model_config config;
+    if (text == NULL || idx == NULL || idx->rank != 2 || idx->count == 0) {
+        return kern_raise(
+            c->err, KERN_BAD_INPUT,
+            "reference vectors need a \"config\" in the metadata and token ids \"idx\" "
+            "of shape (B, N)");
+    }
+    KERN_TRY(model_config_from_json(&config, family, text, c->err));
+    c->batch = idx->shape[0];
+    c->tokens = idx->shape[1];
+    KERN_TRY(model_create(&c->m, &config, &kern_backend_cpu_f64, c->err));
+    KERN_TRY(read_ids(c, "idx", config.vocab_size, &c->idx));
+    KERN_TRY(read_ids(c, "targets", config.vocab_size, &c->targets));
+    KERN_TRY(read_weights(c));
+    return run_model(c);
+}
+
+static void checker_fini(checker *c)
+{
+    kern_exec_destroy(c->exec);
+    kern_plan_destroy(c->plan);
+    if (c->graph.graph != NULL) {
+        model_graph_fini(&c->graph);
+    }
+    model_destroy(c->m);
+    free(c->idx);
+    free(c->targets);
+    free(c->packed);
+    free(c->gradients);
+}
+
+static kern_status check_file(checker *c)
+{
+    static const struct {
+        const char *word;
+        model_family family;
+    } known[] = {{"nrgpt", MODEL_NRGPT}, {"gpt", MODEL_GPT}};
+    const char *word = model_safetensors_metadata(c->file, "family");
+    if (word == NULL) {
+        return kern_raise(c->err, KERN_BAD_INPUT, "the metadata names no family");
+    }
+    (void)snprintf(c->report->family, sizeof c->report->family, "%s", word);
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        if (strcmp(word, known[k].word) != 0) {
+            continue;
+        }
+        c->report->known_family = true;
+        KERN_TRY(load(c, known[k].family));
+        for (size_t i = 0; i < model_safetensors_count(c->file); i++) {
+            KERN_TRY(check_entry(c, model_safetensors_at(c->file, i)));
+        }
+    }
+    return KERN_OK;
+}
+
+kern_status model_vectors_check(const char *path, model_vectors_report *report, kern_error *err)
+{
+    model_safetensors *file = NULL;
+    *report = (model_vectors_report){0};
+    KERN_TRY(model_safetensors_create(&file, path, err));
+    checker c = {.file = file, .report = report, .err = err};
+    const kern_status status = check_file(&c);
+    checker_fini(&c);
+    model_safetensors_destroy(file);
+    return status;
+}
