@@ -89,14 +89,20 @@ KERN_INLINE void kern_block_clear(kern_real *out, size_t n)
     memset(out, 0, n * sizeof *out);
 }
 
-/* A vjp with nothing to receive: the cotangents that are to be overwritten become zero. */
+/* Zeroes the cotangent of input i when it is wanted and to be overwritten; adding may follow. */
+KERN_INLINE void kern_clear_cotangent(const kern_call *call, size_t i)
+{
+    const kern_view d = call->d_in[i];
+    if (d.data != NULL && !call->accumulate[i]) {
+        kern_block_clear(d.data, d.rows * d.cols);
+    }
+}
+
+/* The whole of a vjp with nothing to receive. */
 KERN_INLINE void kern_clear_cotangents(const kern_call *call)
 {
     for (size_t i = 0; i < KERN_MAX_IN; i++) {
-        const kern_view d = call->d_in[i];
-        if (d.data != NULL && !call->accumulate[i]) {
-            kern_block_clear(d.data, d.rows * d.cols);
-        }
+        kern_clear_cotangent(call, i);
     }
 }
 

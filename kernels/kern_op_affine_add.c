@@ -172,6 +172,7 @@ static void affine_vjp(const kern_call *call)
         kern_clear_cotangents(call);
         return;
     }
+    kern_clear_cotangent(call, GAIN);
     if (call->d_in[GAIN].data != NULL) {
         kern_range_run(call, call->d_in[GAIN].cols, 64, gain_gradient);
     }

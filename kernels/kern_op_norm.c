@@ -224,6 +224,8 @@ static void norm_vjp(const kern_call *call)
         kern_clear_cotangents(call);
         return;
     }
+    kern_clear_cotangent(call, GAIN);
+    kern_clear_cotangent(call, SHIFT);
     if (has_g && (call->d_in[GAIN].data != NULL || call->d_in[SHIFT].data != NULL)) {
         kern_range_run(call, call->in[X].cols, 64, norm_vjp_columns);
     }

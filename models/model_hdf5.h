@@ -66,9 +66,9 @@ kern_status model_hdf5_put_doubles(model_hdf5_writer *writer, const char *name,
 kern_status model_hdf5_put_int64s(model_hdf5_writer *writer, const char *name,
                                   const int64_t *values, const model_hdf5_shape *shape,
                                   const model_hdf5_meta *meta, kern_error *err);
-kern_status model_hdf5_put_bytes(model_hdf5_writer *writer, const char *name,
-                                 const uint8_t *values, const model_hdf5_shape *shape,
-                                 const model_hdf5_meta *meta, kern_error *err);
+kern_status model_hdf5_put_bytes(model_hdf5_writer *writer, const char *name, const uint8_t *values,
+                                 const model_hdf5_shape *shape, const model_hdf5_meta *meta,
+                                 kern_error *err);
 kern_status model_hdf5_put_bools(model_hdf5_writer *writer, const char *name, const bool *values,
                                  const model_hdf5_shape *shape, const model_hdf5_meta *meta,
                                  kern_error *err);

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-
 model_hdf5_quiet model_hdf5_quiet_begin(void)
 {
     model_hdf5_quiet q = {NULL, NULL};
@@ -27,7 +26,8 @@ kern_status model_hdf5_no_memory(kern_error *err)
 }
 
 /* Path of the file a handle belongs to goes into every sentence. */
-kern_status model_hdf5_refused(const char *path, const char *deed, const char *name, kern_error *err)
+kern_status model_hdf5_refused(const char *path, const char *deed, const char *name,
+                               kern_error *err)
 {
     return kern_raise(err, KERN_IO, "HDF5 could not %s \"%s\" in %s", deed, name, path);
 }

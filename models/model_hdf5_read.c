@@ -308,8 +308,8 @@ static kern_status dataset_numbers(const model_hdf5_reader *r, const char *name,
     const model_hdf5_quiet q = model_hdf5_quiet_begin();
     kern_status status = open_dataset(&s, r, name, err);
     if (status == KERN_OK) {
-        status = read_numbers(&s, integers ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, values, count,
-                              err);
+        status =
+            read_numbers(&s, integers ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, values, count, err);
         close_source(&s);
     }
     model_hdf5_quiet_end(q);
@@ -350,8 +350,8 @@ static kern_status attr_numbers(const model_hdf5_reader *r, const char *object, 
     const model_hdf5_quiet q = model_hdf5_quiet_begin();
     kern_status status = open_attr(&s, r, object, name, err);
     if (status == KERN_OK) {
-        status = read_numbers(&s, integers ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, values, count,
-                              err);
+        status =
+            read_numbers(&s, integers ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, values, count, err);
         close_source(&s);
     }
     model_hdf5_quiet_end(q);

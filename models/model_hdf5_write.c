@@ -37,8 +37,7 @@ static kern_status name_temporary(model_hdf5_writer *w, kern_error *err)
 {
     struct stat info;
     const size_t n = strlen(w->path);
-    if (n == 0 || w->path[n - 1] == '/' ||
-        (stat(w->path, &info) == 0 && S_ISDIR(info.st_mode))) {
+    if (n == 0 || w->path[n - 1] == '/' || (stat(w->path, &info) == 0 && S_ISDIR(info.st_mode))) {
         return kern_raise(err, KERN_INVALID_ARGUMENT, "\"%s\" does not name a file to write",
                           w->path);
     }
@@ -254,15 +253,15 @@ static kern_status write_dataset(model_hdf5_writer *w, const char *name, const h
     for (size_t i = 0; i < shape->rank; i++) {
         size[i] = shape->size[i];
     }
-    const hid_t space = shape->rank == 0 ? H5Screate(H5S_SCALAR)
-                                         : H5Screate_simple((int)shape->rank, size, NULL);
+    const hid_t space =
+        shape->rank == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple((int)shape->rank, size, NULL);
     const hid_t lcpl = link_list();
     const hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
     (void)H5Pset_obj_track_times(dcpl, false);
     const hid_t set = H5Dcreate2(w->file, name, types[0], space, lcpl, dcpl, H5P_DEFAULT);
     kern_status status = KERN_OK;
-    if (set < 0 || (count > 0 && H5Dwrite(set, types[1], H5S_ALL, H5S_ALL, H5P_DEFAULT, values) <
-                                     0)) {
+    if (set < 0 ||
+        (count > 0 && H5Dwrite(set, types[1], H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)) {
         status = model_hdf5_refused(w->path, "write the dataset", name, err);
     }
     if (status == KERN_OK) {
@@ -280,8 +279,7 @@ static kern_status write_dataset(model_hdf5_writer *w, const char *name, const h
 typedef enum kind { KIND_DOUBLE, KIND_INT64, KIND_BYTE, KIND_BOOL, KIND_TEXT } kind;
 
 static kern_status put(model_hdf5_writer *w, const char *name, kind what, const void *values,
-                       const model_hdf5_shape *shape, const model_hdf5_meta *meta,
-                       kern_error *err)
+                       const model_hdf5_shape *shape, const model_hdf5_meta *meta, kern_error *err)
 {
     const model_hdf5_quiet q = model_hdf5_quiet_begin();
     /* Types in the file and in memory; those made here are closed again. */
@@ -317,9 +315,9 @@ kern_status model_hdf5_put_int64s(model_hdf5_writer *writer, const char *name,
     return put(writer, name, KIND_INT64, values, shape, meta, err);
 }
 
-kern_status model_hdf5_put_bytes(model_hdf5_writer *writer, const char *name,
-                                 const uint8_t *values, const model_hdf5_shape *shape,
-                                 const model_hdf5_meta *meta, kern_error *err)
+kern_status model_hdf5_put_bytes(model_hdf5_writer *writer, const char *name, const uint8_t *values,
+                                 const model_hdf5_shape *shape, const model_hdf5_meta *meta,
+                                 kern_error *err)
 {
     return put(writer, name, KIND_BYTE, values, shape, meta, err);
 }
@@ -375,11 +373,11 @@ static kern_status put_attr(model_hdf5_writer *w, const char *object, const char
     const model_hdf5_quiet q = model_hdf5_quiet_begin();
     kern_status status = open_for_attr(w, object, name, &id, err);
     if (status == KERN_OK) {
-        status = what == KIND_TEXT ? write_text_attr(w->path, id, name, values, n, err)
-                                   : write_attr(w->path, id, name,
-                                                what == KIND_INT64 ? H5T_NATIVE_INT64
-                                                                   : H5T_NATIVE_DOUBLE,
-                                                n, values, err);
+        status = what == KIND_TEXT
+                     ? write_text_attr(w->path, id, name, values, n, err)
+                     : write_attr(w->path, id, name,
+                                  what == KIND_INT64 ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, n,
+                                  values, err);
         (void)H5Oclose(id);
     }
     model_hdf5_quiet_end(q);

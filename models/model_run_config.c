@@ -53,13 +53,42 @@ static kern_status adopt(cJSON *object, const char *key, cJSON *child, kern_erro
     return kern_raise(err, KERN_NO_MEMORY, "no memory to write the key \"%s\"", key);
 }
 
+/* A copy of a flat object whose numbers print with every bit; cJSON by itself rounds them. */
+static kern_status copy_exactly(cJSON **out, const cJSON *object, kern_error *err)
+{
+    cJSON *copy = cJSON_CreateObject();
+    kern_status status = copy != NULL ? KERN_OK : KERN_NO_MEMORY;
+    const cJSON *item = object->child;
+    while (item != NULL && status == KERN_OK) {
+        status = cJSON_IsNumber(item)
+                     ? model_json_add_real(copy, item->string, item->valuedouble, err)
+                     : adopt(copy, item->string, cJSON_Duplicate(item, 1), err);
+        item = item->next;
+    }
+    if (status != KERN_OK) {
+        cJSON_Delete(copy);
+        copy = NULL;
+        status = kern_raise(err, KERN_NO_MEMORY, "no memory to copy a JSON object");
+    }
+    *out = copy;
+    return status;
+}
+
 static kern_status add_model(cJSON *object, const model_config *config, kern_error *err)
 {
     char *text = NULL;
+    cJSON *copy = NULL;
     KERN_TRY(model_config_to_json(config, &text, err));
-    const kern_status status = adopt(object, "model", cJSON_Parse(text), err);
+    cJSON *parsed = cJSON_Parse(text);
     free(text);
-    return status;
+    kern_status status = KERN_OK;
+    if (parsed == NULL) {
+        status = kern_raise(err, KERN_NO_MEMORY, "no memory to write the key \"model\"");
+    } else {
+        status = copy_exactly(&copy, parsed, err);
+    }
+    cJSON_Delete(parsed);
+    return status == KERN_OK ? adopt(object, "model", copy, err) : status;
 }
 
 static kern_status add_tokenizer(cJSON *object, const model_tokenizer *t, kern_error *err)
@@ -154,6 +183,15 @@ static kern_status check_complete(const cJSON *object, const model_config *confi
     return status;
 }
 
+static kern_status print_exactly(const cJSON *object, char **text, kern_error *err)
+{
+    cJSON *copy = NULL;
+    KERN_TRY(copy_exactly(&copy, object, err));
+    const kern_status status = model_json_print(copy, false, text, err);
+    cJSON_Delete(copy);
+    return status;
+}
+
 static kern_status read_model(const cJSON *object, model_config *config, kern_error *err)
 {
     const char *name = NULL;
@@ -163,8 +201,8 @@ static kern_status read_model(const cJSON *object, model_config *config, kern_er
     KERN_TRY(model_json_get_string(object, "family", &name, err));
     KERN_TRY(model_config_set_family(&family, name, err));
     KERN_TRY(model_json_get_object(object, "model", &child, err));
-    KERN_TRY(model_json_print(child, false, &text, err));
-    kern_status status = model_config_from_json(config, family.family, text, err);
+    KERN_TRY(print_exactly(child, &text, err));
+    const kern_status status = model_config_from_json(config, family.family, text, err);
     free(text);
     KERN_TRY(status);
     KERN_TRY(check_complete(child, config, err));

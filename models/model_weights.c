@@ -123,6 +123,15 @@ kern_status model_weights_config(model_config *config, const model_safetensors *
     return check_family(file, path, config, err);
 }
 
+/* Exact, where cJSON's own comparison forgives a rounding error. */
+static bool same_value(const cJSON *a, const cJSON *b)
+{
+    if (cJSON_IsNumber(a) && cJSON_IsNumber(b)) {
+        return a->valuedouble >= b->valuedouble && a->valuedouble <= b->valuedouble;
+    }
+    return cJSON_Compare(a, b, 1) != 0;
+}
+
 /* First key of `a` whose value differs in `b`, or NULL; both came from model_config_to_json. */
 static kern_status find_difference(const char *a, const char *b, char key[MODEL_UTF8_QUOTE],
                                    kern_error *err)
@@ -138,7 +147,7 @@ static kern_status find_difference(const char *a, const char *b, char key[MODEL_
     for (const cJSON *item = status == KERN_OK ? left->child : NULL; item != NULL;
          item = item->next) {
         const cJSON *other = cJSON_GetObjectItemCaseSensitive(right, item->string);
-        if (!cJSON_Compare(item, other, 1)) {
+        if (!same_value(item, other)) {
             model_utf8_quote(key, item->string, strlen(item->string));
             break;
         }

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * basin bench: throughput beside the machine's own limit. Every case runs in a process of its own,
+ * so that its memory is its own.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "cli/cli_bench_train.h"
+#include "cli/cli_commands.h"
+#include "cli/cli_json.h"
+#include "kernels/kern_parallel.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct bench_settings {
+    const char *name; /* "train" */
+    const char *only; /* one case, or NULL */
+    int threads;
+    size_t rounds;
+    double seconds;
+    bool profile;
+    bool json;
+} bench_settings;
+
+static void defaults(void *settings)
+{
+    bench_settings *s = settings;
+    s->name = "train";
+    s->threads = kern_parallel_processors();
+    s->rounds = 9;
+    s->seconds = 0.7;
+}
+
+static const cli_option options[] = {
+    {.name = "NAME",
+     .kind = CLI_TEXT,
+     .positional = true,
+     .offset = offsetof(bench_settings, name),
+     .help = "what to measure: train"},
+    {.name = "case",
+     .value = "NAME",
+     .kind = CLI_TEXT,
+     .hide_default = true,
+     .offset = offsetof(bench_settings, only),
+     .help = "one case instead of all, such as listops-ff2w"},
+    {.name = "rounds",
+     .value = "N",
+     .kind = CLI_SIZE,
+     .low = 1,
+     .high = 101,
+     .offset = offsetof(bench_settings, rounds),
+     .help = "rounds per case, of which medians are reported"},
+    {.name = "seconds",
+     .value = "S",
+     .kind = CLI_REAL,
+     .low = 0.01,
+     .high = 600,
+     .offset = offsetof(bench_settings, seconds),
+     .help = "length of a round in seconds of wall time"},
+    {.name = "profile",
+     .kind = CLI_FLAG,
+     .offset = offsetof(bench_settings, profile),
+     .help = "also report the time spent in each operation"},
+    CLI_OPTION_THREADS(bench_settings),
+    CLI_OPTION_JSON(bench_settings),
+};
+
+/* Reads exactly `size` bytes unless the other end is gone. */
+static bool read_all(int from, void *data, size_t size)
+{
+    unsigned char *at = data;
+    while (size > 0) {
+        const ssize_t n = read(from, at, size);
+        if (n == 0 || (n < 0 && errno != EINTR)) {
+            return false;
+        }
+        at += n > 0 ? n : 0;
+        size -= n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+static void write_all(int to, const void *data, size_t size)
+{
+    const unsigned char *at = data;
+    while (size > 0) {
+        const ssize_t n = write(to, at, size);
+        if (n < 0 && errno != EINTR) {
+            return;
+        }
+        at += n > 0 ? n : 0;
+        size -= n > 0 ? (size_t)n : 0;
+    }
+}
+
+/* Measures in a child process. The parent has used no threads yet, so forking is safe. */
+static kern_status measure(const cli_bench_case *bench, const bench_settings *s,
+                           cli_bench_result *result, kern_error *err)
+{
+    int ends[2];
+    if (pipe(ends) != 0) {
+        return kern_raise(err, KERN_IO, "no pipe for case %s (%s)", bench->name, strerror(errno));
+    }
+    (void)fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)close(ends[0]);
+        cli_bench_train_run(bench, s->threads, s->rounds, s->seconds, s->profile, result);
+        write_all(ends[1], result, sizeof *result);
+        _exit(0);
+    }
+    (void)close(ends[1]);
+    const bool complete = child > 0 && read_all(ends[0], result, sizeof *result);
+    (void)close(ends[0]);
+    if (child > 0) {
+        (void)waitpid(child, NULL, 0);
+    }
+    if (!complete) {
+        return kern_raise(err, KERN_NO_MEMORY, "case %s ended early; its memory may be too large",
+                          bench->name);
+    }
+    if (result->status != KERN_OK) {
+        return kern_raise(err, result->status, "case %s: %s", bench->name, result->text);
+    }
+    return KERN_OK;
+}
+
+static void print_profile(const kern_profile *profile)
+{
+    static const char *const phases[] = {"forward", "vjp", "jvp"};
+    double total = 0;
+    for (size_t op = 0; op < KERN_OP_COUNT; op++) {
+        for (size_t phase = 0; phase < 3; phase++) {
+            total += profile->seconds[op][phase];
+        }
+    }
+    for (size_t op = 0; op < KERN_OP_COUNT; op++) {
+        for (size_t phase = 0; phase < 3; phase++) {
+            const size_t calls = profile->calls[op][phase];
+            if (calls > 0) {
+                (void)printf("  %-14s %-8s %6.2f %%  %10.2f us a call\n",
+                             kern_op_get((kern_op_id)op)->name, phases[phase],
+                             100.0 * profile->seconds[op][phase] / total,
+                             1e6 * profile->seconds[op][phase] / (double)calls);
+            }
+        }
+    }
+}
+
+static void json_row(cli_json *json, cJSON *rows, const cli_bench_case *bench,
+                     const cli_bench_result *r)
+{
+    cJSON *row = cli_json_child(json, rows, NULL);
+    cli_json_text(json, row, "name", bench->name);
+    cli_json_real(json, row, "tokens_per_s", r->tokens_per_s);
+    cli_json_real(json, row, "fraction_of_peak", r->fraction_of_peak);
+    cli_json_real(json, row, "peak_gflops", r->peak_gflops);
+    cli_json_real(json, row, "max_rss_mb", r->max_rss_mb);
+    cli_json_real(json, row, "mflop_per_token", r->mflop_per_token);
+    cli_json_size(json, row, "rounds", r->rounds);
+}
+
+static void text_row(const cli_bench_case *bench, const cli_bench_result *r, bool profile)
+{
+    (void)printf("%-18s %10.4g %8.1f %% %10.1f %10.0f %12.3f\n", bench->name, r->tokens_per_s,
+                 100.0 * r->fraction_of_peak, r->peak_gflops, r->max_rss_mb, r->mflop_per_token);
+    if (profile) {
+        print_profile(&r->profile);
+    }
+    (void)fflush(stdout);
+}
+
+static kern_status check_names(const bench_settings *s, kern_error *err)
+{
+    size_t count;
+    const cli_bench_case *cases = cli_bench_train_cases(&count);
+    if (strcmp(s->name, "train") != 0) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "NAME is \"%s\"; accepted is train", s->name);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (s->only == NULL || strcmp(s->only, cases[i].name) == 0) {
+            return KERN_OK;
+        }
+    }
+    return kern_raise(err, KERN_INVALID_ARGUMENT,
+                      "--case is \"%s\"; accepted are %s, %s, %s, %s, %s and %s", s->only,
+                      cases[0].name, cases[1].name, cases[2].name, cases[3].name, cases[4].name,
+                      cases[5].name);
+}
+
+static kern_status run(cli_call *call, const void *settings, kern_error *err)
+{
+    const bench_settings *s = settings;
+    size_t count;
+    const cli_bench_case *cases = cli_bench_train_cases(&count);
+    cli_json json;
+    (void)call;
+    KERN_TRY(check_names(s, err));
+    cli_json_init(&json);
+    cJSON *rows = cli_json_array(&json, json.object, "rows");
+    if (!s->json) {
+        (void)printf("%-18s %10s %10s %10s %10s %12s\n", "case", "tokens/s", "of peak", "GFLOP/s",
+                     "MB", "MFLOP/token");
+    }
+    for (size_t i = 0; i < count; i++) {
+        cli_bench_result result;
+        if (s->only != NULL && strcmp(s->only, cases[i].name) != 0) {
+            continue;
+        }
+        const kern_status status = measure(&cases[i], s, &result, err);
+        if (status != KERN_OK) {
+            cli_json_fini(&json);
+            return status;
+        }
+        json_row(&json, rows, &cases[i], &result);
+        if (!s->json) {
+            text_row(&cases[i], &result, s->profile);
+        }
+    }
+    if (s->json) {
+        return cli_json_print(&json, err);
+    }
+    cli_json_fini(&json);
+    return KERN_OK;
+}
+
+const cli_command cli_bench = {
+    .name = "bench",
+    .purpose = "measures throughput beside the machine's own limit",
+    .description =
+        "Trains NRGPT models of fixed sizes on random tokens. Rates are medians over rounds; the "
+        "fraction of peak compares, within each round, the floating-point operations that causal "
+        "training needs with the single-precision multiply-adds that the same threads reach in "
+        "registers. Close other programs first.",
+    .example = "basin bench train --case listops-ff2w",
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .settings_size = sizeof(bench_settings),
+    .defaults = defaults,
+    .run = run,
+};

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The subcommands: one file each, listed in cli_main.c.
+ */
+#ifndef BASIN_CLI_COMMANDS_H
+#define BASIN_CLI_COMMANDS_H
+
+#include "cli/cli_args.h"
+
+extern const cli_command cli_train;
+extern const cli_command cli_eval;
+extern const cli_command cli_generate;
+extern const cli_command cli_info;
+extern const cli_command cli_trace;
+extern const cli_command cli_selftest;
+extern const cli_command cli_bench;
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A trained model opened from its run folder.
+ */
+#ifndef BASIN_CLI_RUN_H
+#define BASIN_CLI_RUN_H
+
+#include "models/model_run.h"
+
+/* Zero-initialise; release with cli_run_fini. */
+typedef struct cli_run {
+    model_run run;
+    model *m;    /* owned */
+    size_t step; /* optimizer steps behind it */
+} cli_run;
+
+/* Reads the run and its weights. Errors of model_run_init and model_run_load_model. */
+kern_status cli_run_open(cli_run *r, const char *folder, const kern_backend *backend,
+                         kern_error *err);
+void cli_run_fini(cli_run *r);
+
+/* Ids of --prompt, which must have at least one token and at most `most`; the caller frees *ids.
+ * KERN_BAD_INPUT, naming --prompt, for tokens outside the vocabulary. */
+kern_status cli_run_encode_prompt(const cli_run *r, const char *prompt, size_t most, int32_t **ids,
+                                  size_t *n, kern_error *err);
+
+#endif

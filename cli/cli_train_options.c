@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/cli_train_options.h"
+
+#include "kernels/kern_size.h"
+#include "models/model_json.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { SIZE_LIMIT = 1 << 24, BATCH_LIMIT = 1 << 20 };
+
+/* ---- Words ------------------------------------------------------------------------------- */
+
+/* Parser and its inverse for a member whose type has model_NAME_parse and model_NAME_word. */
+#define WORD_FUNCTIONS(name, type)                                                                 \
+    static kern_status parse_##name(void *member, const char *value, kern_error *err)              \
+    {                                                                                              \
+        return model_##name##_parse(member, value, err);                                           \
+    }                                                                                              \
+    static void show_##name(const void *member, char out[CLI_VALUE_TEXT])                          \
+    {                                                                                              \
+        (void)snprintf(out, CLI_VALUE_TEXT, "%s", model_##name##_word(*(const type *)member));     \
+    }
+
+WORD_FUNCTIONS(ff, model_ff)
+WORD_FUNCTIONS(act, model_act)
+WORD_FUNCTIONS(norm, model_norm)
+WORD_FUNCTIONS(eta, model_eta)
+WORD_FUNCTIONS(update, model_update)
+WORD_FUNCTIONS(schedule, model_schedule_kind)
+
+static kern_status parse_family(void *member, const char *value, kern_error *err)
+{
+    return model_config_set_family(member, value, err);
+}
+
+static void show_family(const void *member, char out[CLI_VALUE_TEXT])
+{
+    (void)snprintf(out, CLI_VALUE_TEXT, "%s", model_config_family_name(member));
+}
+
+static kern_status parse_mask(void *member, const char *value, kern_error *err)
+{
+    const bool strict = strcmp(value, "strict") == 0;
+    if (!strict && strcmp(value, "inclusive") != 0) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "this is no mask");
+    }
+    *(bool *)member = strict;
+    return KERN_OK;
+}
+
+static void show_mask(const void *member, char out[CLI_VALUE_TEXT])
+{
+    (void)snprintf(out, CLI_VALUE_TEXT, "%s", *(const bool *)member ? "strict" : "inclusive");
+}
+
+static kern_status parse_beta(void *member, const char *value, kern_error *err)
+{
+    cli_beta *beta = member;
+    beta->inverse_root = strcmp(value, "1/sqrt(D)") == 0;
+    if (beta->inverse_root) {
+        return KERN_OK;
+    }
+    KERN_TRY(cli_args_read_real(&beta->value, value, err));
+    if (!(beta->value >= 1e-12) || !(beta->value <= 1e12)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "out of range");
+    }
+    return KERN_OK;
+}
+
+static void show_beta(const void *member, char out[CLI_VALUE_TEXT])
+{
+    const cli_beta *beta = member;
+    if (beta->inverse_root) {
+        (void)snprintf(out, CLI_VALUE_TEXT, "1/sqrt(D)");
+    } else {
+        char text[MODEL_JSON_NUMBER];
+        (void)model_json_format_real(text, beta->value);
+        (void)snprintf(out, CLI_VALUE_TEXT, "%s", text);
+    }
+}
+
+/* ---- Rows -------------------------------------------------------------------------------- */
+
+/* Beginnings of rows: name, name of the value, kind, and where it lies. The second name of a
+ * model option is its key in configuration files. */
+#define AT(member)          offsetof(cli_train_settings, member)
+#define AT_CONFIG(field)    AT(config) + offsetof(model_config, field)
+#define AT_TRAINING(field)  AT(training) + offsetof(model_training, field)
+#define AT_SCHEDULE(field)  AT_TRAINING(schedule) + offsetof(model_schedule, field)
+#define AT_ADAMW(field)     AT_TRAINING(adamw) + offsetof(model_adamw, field)
+#define ROW(n, v, k, where) .name = (n), .value = (v), .kind = (k), .offset = where
+#define RANGE(from, to)     .low = (from), .high = (to)
+#define WORDS(what)         .parse = parse_##what, .show = show_##what
+#define HEADING(text)       .kind = CLI_HEADING, .help = (text)
+#define BELOW_ONE           0x1.fffffffffffffp-1
+
+const cli_option cli_train_options[] = {
+    {HEADING("What to train, and where to")},
+    {ROW("family", "F", CLI_WORD, AT(config)), WORDS(family), .hide_default = true,
+     .help = "nrgpt, gpt, gpt-rec or gpt-rec-parallel (required unless --resume)"},
+    {.name = "data", .value = "KIND:PATH", .kind = CLI_TEXT,
+     .offset = CLI_DATA_AT(cli_train_settings, spec),
+     .help = "listops:FILE, listops:generate[=EXAMPLES], chars:FILE (UTF-8 text) or tokens:FILE "
+             "(16-bit tokens of nanoGPT or llm.c) (required unless --resume)"},
+    CLI_OPTION_DATA_SEED(cli_train_settings),
+    CLI_OPTION_VOCAB(cli_train_settings),
+    {ROW("out", "RUN", CLI_TEXT, AT(out)), .required = true, .accepted = "names of folders",
+     .help = "folder for config.json, model.safetensors, optimizer.safetensors and metrics.csv"},
+    {ROW("resume", NULL, CLI_FLAG, AT(resume)),
+     .help = "continue the run in --out where it was last saved; options given again must agree "
+             "with it, but for --threads, --micro-batch and, when the schedule is constant, --steps"},
+    {ROW("overwrite", NULL, CLI_FLAG, AT(overwrite)),
+     .help = "replace a run that --out already holds"},
+    CLI_OPTION_JSON(cli_train_settings),
+
+    {HEADING("Model")},
+    {ROW("width", "D", CLI_SIZE, AT_CONFIG(n_embed)), .alias = "n_embed", RANGE(1, SIZE_LIMIT),
+     .help = "numbers in a token's state"},
+    {ROW("heads", "H", CLI_SIZE, AT_CONFIG(n_head)), .alias = "n_head", RANGE(1, SIZE_LIMIT),
+     .help = "attention heads"},
+    {ROW("depth", "T", CLI_SIZE, AT_CONFIG(n_layer)), .alias = "n_layer", RANGE(1, SIZE_LIMIT),
+     .help = "applications of the block, or blocks of a gpt"},
+    {ROW("block", "N", CLI_SIZE, AT_CONFIG(block_size)), .alias = "block_size",
+     RANGE(1, SIZE_LIMIT), .help = "longest sequence, tokens; raised to --window unless given"},
+    {ROW("ff-factor", "M", CLI_SIZE, AT_CONFIG(ff_hid_factor)), .alias = "ff_hid_factor",
+     RANGE(1, SIZE_LIMIT), .help = "hidden units of the feed-forward part, in widths"},
+    {ROW("ff", "KIND", CLI_WORD, AT_CONFIG(ff)), WORDS(ff),
+     .help = "feed-forward energy: ff1, ff2 or ff2w (nrgpt)"},
+    {ROW("activation", "F", CLI_WORD, AT_CONFIG(activation)), WORDS(act),
+     .help = "its nonlinearity: gelu, relu or softplus (nrgpt)"},
+    {ROW("norm", "KIND", CLI_WORD, AT_CONFIG(norm)), WORDS(norm),
+     .help = "layernorm or rmsnorm (nrgpt)"},
+    {ROW("norm-eps", "X", CLI_REAL, AT_CONFIG(norm_eps)), RANGE(0, 1), .help = "ε of every norm"},
+    {ROW("gamma-trained", NULL, CLI_FLAG, AT_CONFIG(gamma_trained)),
+     .help = "train the norm's gain γ instead of keeping it at 1 (nrgpt)"},
+    {ROW("eta", "KIND", CLI_WORD, AT_CONFIG(eta)), WORDS(eta),
+     .help = "inference-rate matrix: full, gamma, scalar, square, psd or psd-skew (nrgpt)"},
+    {ROW("eta-init", "X", CLI_REAL, AT_CONFIG(eta_init)), RANGE(-1e12, 1e12),
+     .help = "initial factor of the scalar forms of η (nrgpt)"},
+    {ROW("update", "KIND", CLI_WORD, AT_CONFIG(update)), WORDS(update),
+     .help = "published, or exact: the whole gradient also under the inclusive mask (nrgpt)"},
+    {ROW("mask", "KIND", CLI_WORD, AT_CONFIG(strict_mask)), WORDS(mask),
+     .accepted = "strict and inclusive",
+     .help = "strict: a token attends to those before it; inclusive: to itself as well (nrgpt)"},
+    {ROW("rank", "R", CLI_SIZE, AT_CONFIG(rank)), RANGE(0, SIZE_LIMIT),
+     .help = "rank of the attention matrices; 0: full D x D (nrgpt)"},
+    {ROW("beta", "X", CLI_WORD, AT(beta)), WORDS(beta),
+     .accepted = "numbers from 1e-12 to 1e12, and 1/sqrt(D)",
+     .help = "inverse temperature of attention: a number or 1/sqrt(D) (nrgpt)"},
+    {ROW("alpha", "X", CLI_REAL, AT_CONFIG(alpha)), RANGE(-1e12, 1e12),
+     .help = "weight of the attention energy (nrgpt)"},
+    {ROW("dropout", "P", CLI_REAL, AT_CONFIG(dropout)), RANGE(0, BELOW_ONE),
+     .accepted = "probabilities from 0 to less than 1", .help = "probability of dropping"},
+
+    {HEADING("Training")},
+    {ROW("steps", "N", CLI_SIZE, AT_SCHEDULE(total)), RANGE(0, 1e9),
+     .help = "optimizer steps in all"},
+    {ROW("batch", "B", CLI_SIZE, AT_TRAINING(batch)), RANGE(1, BATCH_LIMIT),
+     .help = "windows per step"},
+    {ROW("window", "N", CLI_SIZE, AT_TRAINING(window)), RANGE(1, BATCH_LIMIT),
+     .help = "tokens per window; lowered to --block unless given"},
+    {ROW("lr", "X", CLI_REAL, AT_SCHEDULE(peak)), RANGE(DBL_MIN, 1e6),
+     .accepted = "numbers above 0, up to 1e6", .help = "learning rate after the warm-up"},
+    {ROW("lr-min", "X", CLI_REAL, AT_SCHEDULE(floor)), RANGE(0, 1e6), .hide_default = true,
+     .help = "learning rate at the end (default: a tenth of --lr)"},
+    {ROW("warmup", "N", CLI_SIZE, AT_SCHEDULE(warmup)), RANGE(0, 1e9), .hide_default = true,
+     .help = "steps of linear rise from 0 (default: a tenth of --steps, at most 100)"},
+    {ROW("schedule", "KIND", CLI_WORD, AT_SCHEDULE(kind)), WORDS(schedule),
+     .help = "of the learning rate: constant, cosine or exponential"},
+    {ROW("weight-decay", "X", CLI_REAL, AT_ADAMW(weight_decay)), RANGE(0, 1e6),
+     .help = "AdamW's λ, on matrices"},
+    {ROW("decay-all", NULL, CLI_FLAG, AT_ADAMW(decay_vectors)),
+     .help = "decay biases, gains and scalars too"},
+    {ROW("beta1", "X", CLI_REAL, AT_ADAMW(beta1)), RANGE(0, BELOW_ONE),
+     .accepted = "numbers from 0 to less than 1", .help = "AdamW's β₁"},
+    {ROW("beta2", "X", CLI_REAL, AT_ADAMW(beta2)), RANGE(0, BELOW_ONE),
+     .accepted = "numbers from 0 to less than 1", .help = "AdamW's β₂"},
+    {ROW("clip", "X", CLI_REAL, AT_ADAMW(clip)), RANGE(0, 1e12),
+     .help = "largest global norm of the gradient; 0: no limit"},
+    {ROW("seed", "N", CLI_SEED, AT_TRAINING(seed)),
+     .help = "of initial weights, windows and dropout"},
+    {ROW("threads", "N", CLI_INT, AT_TRAINING(threads)), RANGE(1, 1024),
+     .help = "worker threads; the same number gives the same bits"},
+    {ROW("micro-batch", "B", CLI_SIZE, AT_TRAINING(micro_batch)), RANGE(0, BATCH_LIMIT),
+     .help = "windows that a worker treats at once, a divisor of --batch; 0: chosen"},
+    {ROW("recompute", NULL, CLI_FLAG, AT_TRAINING(recompute)),
+     .help = "spend time instead of memory: compute activations again in the backward pass"},
+
+    {HEADING("Reports")},
+    {ROW("eval-every", "N", CLI_SIZE, AT(eval_every)), RANGE(0, 1e9),
+     .help = "steps between measurements of the validation loss; 0: at the end only"},
+    {ROW("eval-batches", "N", CLI_SIZE, AT(eval_batches)), RANGE(0, 1e6),
+     .help = "batches of each measurement; 0: none"},
+    {ROW("checkpoint-every", "N", CLI_SIZE, AT(checkpoint_every)), RANGE(0, 1e9),
+     .help = "steps between checkpoints; 0: at the end only"},
+    {ROW("log-every", "N", CLI_SIZE, AT(log_every)), RANGE(1, 1e9),
+     .help = "steps between rows of metrics.csv"},
+};
+
+void cli_train_defaults(void *settings)
+{
+    cli_train_settings *s = settings;
+    *s = (cli_train_settings){.config = model_config_default(MODEL_NRGPT),
+                              .training = model_training_default(),
+                              .data = cli_data_options_default(),
+                              .eval_every = 500,
+                              .eval_batches = 16,
+                              .checkpoint_every = 1000,
+                              .log_every = 10};
+    s->beta.value = s->config.beta;
+}
+
+/* ---- A new run --------------------------------------------------------------------------- */
+
+static kern_status check_family_options(const cli_train_settings *s, const cli_call *call,
+                                        kern_error *err)
+{
+    static const char *const nrgpt_only[] = {"ff",     "activation", "norm",  "gamma-trained",
+                                             "eta",    "eta-init",   "rank",  "update",
+                                             "mask",   "beta",       "alpha"};
+    if (s->config.family == MODEL_NRGPT) {
+        return KERN_OK;
+    }
+    for (size_t i = 0; i < sizeof nrgpt_only / sizeof nrgpt_only[0]; i++) {
+        if (cli_args_given(call, nrgpt_only[i])) {
+            return kern_raise(err, KERN_INVALID_ARGUMENT,
+                              "--%s belongs to the family nrgpt; --family %s does not have it",
+                              nrgpt_only[i], model_config_family_name(&s->config));
+        }
+    }
+    return KERN_OK;
+}
+
+static double resolve_beta(const cli_beta *beta, size_t width)
+{
+    return beta->inverse_root ? 1.0 / sqrt((double)width) : beta->value;
+}
+
+kern_status cli_train_complete(cli_train_settings *s, const cli_call *call, kern_error *err)
+{
+    model_schedule *schedule = &s->training.schedule;
+    KERN_TRY(check_family_options(s, call, err));
+    s->config.beta = resolve_beta(&s->beta, s->config.n_embed);
+    if (!cli_args_given(call, "warmup")) {
+        schedule->warmup = kern_size_min(schedule->warmup, schedule->total / 10);
+    }
+    if (!cli_args_given(call, "lr-min")) {
+        schedule->floor = schedule->peak / 10.0;
+    }
+    if (!cli_args_given(call, "block")) {
+        s->config.block_size = kern_size_max(s->config.block_size, s->training.window);
+    }
+    if (!cli_args_given(call, "window")) {
+        s->training.window = kern_size_min(s->training.window, s->config.block_size);
+    }
+    return KERN_OK;
+}
+
+/* ---- A run that goes on ------------------------------------------------------------------ */
+
+static bool in_member(size_t offset, size_t member, size_t size)
+{
+    return offset >= member && offset < member + size;
+}
+
+/* Part of the recipe that a run cannot change on its way. The number of steps, and how work is
+ * split, are judged when the checkpoint is read. */
+static bool is_fixed(const cli_option *option)
+{
+    const size_t offset = option->offset;
+    if (option->kind == CLI_HEADING || offset == (AT_SCHEDULE(total)) ||
+        offset == (AT_TRAINING(threads)) || offset == (AT_TRAINING(micro_batch))) {
+        return false;
+    }
+    return in_member(offset, AT(config), sizeof(model_config)) ||
+           in_member(offset, AT(beta), sizeof(cli_beta)) ||
+           in_member(offset, AT(training), sizeof(model_training));
+}
+
+kern_status cli_train_adopt(cli_train_settings *s, const cli_call *call, const model_run *run,
+                            kern_error *err)
+{
+    cli_train_settings old = *s;
+    const model_training asked = s->training;
+    old.config = run->config;
+    old.training = run->training;
+    old.beta = (cli_beta){.value = run->config.beta};
+    s->beta = (cli_beta){.value = resolve_beta(&s->beta, run->config.n_embed)};
+    for (size_t i = 0; i < CLI_TRAIN_OPTIONS; i++) {
+        char now[CLI_VALUE_TEXT];
+        char then[CLI_VALUE_TEXT];
+        if (!call->given[i] || !is_fixed(&cli_train_options[i])) {
+            continue;
+        }
+        cli_args_show(&cli_train_options[i], s, now);
+        cli_args_show(&cli_train_options[i], &old, then);
+        if (strcmp(now, then) != 0) {
+            return kern_raise(err, KERN_INVALID_ARGUMENT,
+                              "--%s is %s, but the run to be resumed has %s; leave the option out",
+                              cli_train_options[i].name, now, then);
+        }
+    }
+    *s = old;
+    if (cli_args_given(call, "steps")) {
+        s->training.schedule.total = asked.schedule.total;
+    }
+    if (cli_args_given(call, "threads")) {
+        s->training.threads = asked.threads;
+    }
+    if (cli_args_given(call, "micro-batch")) {
+        s->training.micro_batch = asked.micro_batch;
+    }
+    return KERN_OK;
+}

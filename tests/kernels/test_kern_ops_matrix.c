@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/kernels/op_check.h"
+
+#include "kernels/kern_blas.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+typedef struct product {
+    size_t rows;
+    size_t inner;
+    size_t outer;
+} product;
+
+static const product products[] = {{1, 1, 1},   {1, 7, 3},    {3, 16, 5},  {7, 17, 33},
+                                   {16, 16, 16}, {31, 8, 65}, {64, 33, 2}, {5, 129, 64}};
+enum { PRODUCTS = sizeof products / sizeof products[0] };
+
+static void test_linear(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < PRODUCTS; k++) {
+        const product s = products[k];
+        for (unsigned present = 0; present < 8; present++) {
+            op_case c = {.name = "linear",
+                         .op = KERN_OP_LINEAR,
+                         .attr = {.linear = {.plain = (present & 4) != 0,
+                                             .alpha = k % 2 == 0 ? 1.0 : -0.75}},
+                         .in = {{s.rows, s.inner}, {s.outer, s.inner}},
+                         .params = 0x6,
+                         .split_matters = true};
+            if (c.attr.linear.plain) {
+                c.in[1] = (kern_shape){s.inner, s.outer};
+            }
+            c.in[2] = (present & 1) != 0 ? (kern_shape){1, s.outer} : (kern_shape){0, 0};
+            c.in[3] = (present & 2) != 0 ? (kern_shape){s.rows, s.outer} : (kern_shape){0, 0};
+            op_check(&c, k);
+        }
+    }
+}
+
+typedef struct attention_size {
+    size_t sequences;
+    size_t tokens;
+    size_t heads;
+    size_t width;
+    size_t value_width; /* 0: values are keys */
+} attention_size;
+
+static const attention_size sizes[] = {{1, 1, 1, 1, 0},  {2, 3, 1, 5, 0},  {1, 7, 2, 4, 3},
+                                       {3, 8, 3, 3, 0},  {2, 17, 2, 5, 6}, {1, 33, 3, 8, 0},
+                                       {4, 5, 1, 16, 7}, {1, 65, 2, 3, 2}};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+/* The variants are the bits of `variant`: strict, shared query, summed heads. */
+static op_case attention_case(attention_size s, unsigned variant)
+{
+    const size_t rows = s.sequences * s.tokens;
+    const bool shared = (variant & 2) != 0;
+    op_case c = {.name = "attention",
+                 .op = KERN_OP_ATTENTION,
+                 .attr = {.attention = {.tokens = s.tokens,
+                                        .heads = s.heads,
+                                        .strict = (variant & 1) != 0,
+                                        .shared_query = shared,
+                                        .sum_heads = (variant & 4) != 0,
+                                        .beta = 0.6,
+                                        .scale = -0.8,
+                                        .salt = 11}},
+                 .in = {{rows, shared ? s.width : s.heads * s.width}, {rows, s.heads * s.width}},
+                 .split_matters = true};
+    c.in[2] = s.value_width == 0 ? (kern_shape){0, 0} : (kern_shape){rows, s.heads * s.value_width};
+    return c;
+}
+
+static void test_attention(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < SIZES; k++) {
+        for (unsigned variant = 0; variant < 8; variant++) {
+            const op_case c = attention_case(sizes[k], variant);
+            op_check(&c, k);
+        }
+    }
+}
+
+static void test_attention_with_dropout(void **state)
+{
+    (void)state;
+    for (size_t k = 1; k < SIZES; k++) {
+        for (unsigned variant = 0; variant < 8; variant += 3) {
+            op_case c = attention_case(sizes[k], variant);
+            c.name = "attention with dropout";
+            c.attr.attention.dropout = 0.25;
+            c.dropout_key = 99;
+            op_check(&c, k);
+        }
+    }
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    op_case c = {.name = "linear", .op = KERN_OP_LINEAR, .in = {{2, 3}, {4, 5}}};
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "rows of 3");
+    c.in[1].cols = 3;
+    c.in[2] = (kern_shape){1, 3};
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "bias");
+    c.in[2] = (kern_shape){1, 4};
+    c.in[3] = (kern_shape){3, 4};
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "3 × 4");
+    c = attention_case(sizes[2], 0);
+    c.attr.attention.tokens = 4;
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "4 tokens");
+    c = attention_case(sizes[2], 0);
+    c.in[1].cols += 2;
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "keys");
+    c = attention_case(sizes[2], 0);
+    c.in[2].cols += 1;
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "values");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_linear),
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_attention_with_dropout),
+        cmocka_unit_test(test_refusals),
+    };
+    kern_runtime_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "viz/viz_colour.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { STEPS = 200 };
+
+static double distance(viz_oklab a, viz_oklab b)
+{
+    return sqrt((a.L - b.L) * (a.L - b.L) + (a.a - b.a) * (a.a - b.a) + (a.b - b.b) * (a.b - b.b));
+}
+
+static void near_rgb(viz_rgb c, unsigned hex)
+{
+    const double tolerance = 0.6 / 255.0;
+    assert_true(fabs(c.r - (double)(hex >> 16 & 255u) / 255.0) < tolerance);
+    assert_true(fabs(c.g - (double)(hex >> 8 & 255u) / 255.0) < tolerance);
+    assert_true(fabs(c.b - (double)(hex & 255u) / 255.0) < tolerance);
+}
+
+static double linear(double c)
+{
+    return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+}
+
+static double gamma_of(double c)
+{
+    c = fmin(fmax(c, 0.0), 1.0);
+    return c <= 0.0031308 ? 12.92 * c : 1.055 * pow(c, 1.0 / 2.4) - 0.055;
+}
+
+/* Appearance to a deuteranope (kind 0) or protanope (kind 1): the full-severity matrices of
+ * Machado, Oliveira and Fernandes 2009. */
+static viz_rgb deficient(viz_rgb c, int kind)
+{
+    static const double m[2][9] = {
+        {0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.011820, 0.042940,
+         0.968881},
+        {0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116,
+         1.051998},
+    };
+    const double r = linear(c.r);
+    const double g = linear(c.g);
+    const double b = linear(c.b);
+    const double *k = m[kind];
+    return (viz_rgb){gamma_of(k[0] * r + k[1] * g + k[2] * b),
+                     gamma_of(k[3] * r + k[4] * g + k[5] * b),
+                     gamma_of(k[6] * r + k[7] * g + k[8] * b)};
+}
+
+static void test_oklab(void **state)
+{
+    (void)state;
+    /* White has lightness 1 and no colour; red is tabulated by Ottosson (2020). */
+    const viz_oklab white = viz_colour_to_oklab((viz_rgb){1.0, 1.0, 1.0});
+    assert_true(fabs(white.L - 1.0) < 1e-3 && fabs(white.a) < 1e-3 && fabs(white.b) < 1e-3);
+    const viz_oklab red = viz_colour_to_oklab((viz_rgb){1.0, 0.0, 0.0});
+    assert_true(fabs(red.L - 0.628) < 2e-3 && fabs(red.a - 0.225) < 2e-3 &&
+                fabs(red.b - 0.126) < 2e-3);
+    for (int i = 0; i < 27; i++) {
+        const viz_rgb c = {0.1 + 0.35 * (i % 3), 0.05 + 0.45 * (i / 3 % 3), 0.2 + 0.3 * (i / 9)};
+        const viz_rgb back = viz_colour_from_oklab(viz_colour_to_oklab(c));
+        assert_true(fabs(back.r - c.r) + fabs(back.g - c.g) + fabs(back.b - c.b) < 1e-4);
+    }
+}
+
+static void test_maps_are_ordered(void **state)
+{
+    (void)state;
+    for (int map = 0; map < VIZ_MAP_COUNT; map++) {
+        double least = HUGE_VAL;
+        double most = 0.0;
+        for (int i = 0; i < STEPS; i++) {
+            const viz_oklab a =
+                viz_colour_to_oklab(viz_colour_map_at((viz_map)map, (double)i / STEPS));
+            const viz_oklab b =
+                viz_colour_to_oklab(viz_colour_map_at((viz_map)map, (double)(i + 1) / STEPS));
+            assert_true(b.L > a.L);
+            least = fmin(least, distance(a, b));
+            most = fmax(most, distance(a, b));
+        }
+        /* Perceptually even: no step is many times another. */
+        assert_true(most < 3.0 * least);
+    }
+}
+
+static void test_maps_under_deficiency(void **state)
+{
+    (void)state;
+    for (int map = 0; map < VIZ_MAP_COUNT; map++) {
+        for (int kind = 0; kind < 2; kind++) {
+            for (int i = 0; i + 20 <= STEPS; i++) {
+                const viz_rgb a = viz_colour_map_at((viz_map)map, (double)i / STEPS);
+                const viz_rgb b = viz_colour_map_at((viz_map)map, (double)(i + 20) / STEPS);
+                /* A tenth of the map stays visible: 0.02 is about a just noticeable difference. */
+                const double seen = distance(viz_colour_to_oklab(deficient(a, kind)),
+                                             viz_colour_to_oklab(deficient(b, kind)));
+                if (!(seen > 0.02)) {
+                    fail_msg("%s, kind %d, step %d: %g", viz_colour_map_name((viz_map)map), kind, i,
+                             seen);
+                }
+            }
+        }
+    }
+}
+
+static void test_known_colours(void **state)
+{
+    (void)state;
+    near_rgb(viz_colour_map_at(VIZ_MAP_VIRIDIS, 0.0), 0x440154);
+    near_rgb(viz_colour_map_at(VIZ_MAP_VIRIDIS, 1.0), 0xfde725);
+    near_rgb(viz_colour_map_at(VIZ_MAP_PLASMA, 4.0 / 9.0), 0xbd3786);
+    near_rgb(viz_colour_map_at(VIZ_MAP_CIVIDIS, 1.0), 0xfee838);
+    near_rgb(viz_colour_map_at(VIZ_MAP_CIVIDIS, -7.0), 0x00224e);
+    near_rgb(viz_colour_map_at(VIZ_MAP_CIVIDIS, (double)NAN), 0x00224e);
+    near_rgb(viz_colour_map_at(VIZ_MAP_VIRIDIS, HUGE_VAL), 0xfde725);
+    assert_string_equal(viz_colour_map_name(VIZ_MAP_PLASMA), "plasma");
+    assert_null(viz_colour_map_name(VIZ_MAP_COUNT));
+}
+
+static void test_contrast(void **state)
+{
+    (void)state;
+    const viz_rgb white = {1.0, 1.0, 1.0};
+    const viz_rgb black = {0.0, 0.0, 0.0};
+    assert_true(fabs(viz_colour_contrast(white, black) - 21.0) < 1e-9);
+    for (int theme = 0; theme < 2; theme++) {
+        const viz_paint page = viz_paint_of(VIZ_PAINT_PAGE);
+        const viz_paint ink = viz_paint_of(VIZ_PAINT_INK);
+        const viz_paint muted = viz_paint_of(VIZ_PAINT_MUTED);
+        const viz_paint shade = viz_paint_of(VIZ_PAINT_SHADE);
+        const viz_rgb ground = viz_colour_resolve(&page, (viz_theme)theme);
+        const viz_rgb dim = viz_colour_resolve(&shade, (viz_theme)theme);
+        /* Text 4.5:1, graphics 3:1 (WCAG 2.1), on the page; a little less on shaded ranges. */
+        assert_true(viz_colour_contrast(ground, viz_colour_resolve(&ink, (viz_theme)theme)) > 7.0);
+        assert_true(viz_colour_contrast(ground, viz_colour_resolve(&muted, (viz_theme)theme)) >
+                    4.5);
+        for (int map = 0; map < VIZ_MAP_COUNT; map++) {
+            for (int i = 0; i <= STEPS; i++) {
+                const viz_rgb c =
+                    viz_colour_line_at((viz_map)map, (viz_theme)theme, (double)i / STEPS);
+                assert_true(viz_colour_contrast(ground, c) >= 3.0);
+                assert_true(viz_colour_contrast(dim, c) >= 2.4);
+            }
+        }
+        for (size_t i = 0; i < VIZ_CLASS_COUNT; i++) {
+            assert_true(viz_colour_contrast(ground, viz_colour_class(i, (viz_theme)theme)) >= 3.0);
+        }
+    }
+}
+
+static void test_paints(void **state)
+{
+    (void)state;
+    const viz_paint fixed = {.kind = VIZ_PAINT_RGB, .rgb = {0.25, 0.5, 0.75}};
+    const viz_rgb c = viz_colour_resolve(&fixed, VIZ_DARK);
+    assert_true(c.r == 0.25 && c.g == 0.5 && c.b == 0.75);
+    const viz_paint class = viz_paint_class(VIZ_CLASS_COUNT + 2);
+    const viz_rgb a = viz_colour_resolve(&class, VIZ_LIGHT);
+    const viz_rgb b = viz_colour_class(2, VIZ_LIGHT);
+    assert_true(a.r == b.r && a.g == b.g && a.b == b.b);
+    const viz_paint mapped = viz_paint_map(VIZ_MAP_PLASMA, 1.0);
+    const viz_rgb light = viz_colour_resolve(&mapped, VIZ_LIGHT);
+    const viz_rgb dark = viz_colour_resolve(&mapped, VIZ_DARK);
+    assert_true(viz_colour_luminance(dark) > viz_colour_luminance(light));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_oklab),
+        cmocka_unit_test(test_maps_are_ordered),
+        cmocka_unit_test(test_maps_under_deficiency),
+        cmocka_unit_test(test_known_colours),
+        cmocka_unit_test(test_contrast),
+        cmocka_unit_test(test_paints),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

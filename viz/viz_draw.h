@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The one function that draws a scene, for the screen and for every file format alike.
+ */
+#ifndef BASIN_VIZ_DRAW_H
+#define BASIN_VIZ_DRAW_H
+
+#include "kernels/kern_status.h"
+#include "viz/viz_canvas.h"
+#include "viz/viz_scene.h"
+
+#include <cairo.h>
+
+/* Draws the scene on the page (0, 0) to (width, height) in user units of `cr`; one unit is one
+ * point. The state of `cr` is restored. `log` (may be NULL) receives every text with its box.
+ * Panels are drawn in order: shaded ranges, grid, series, axes, labels. When a panel has more end
+ * labels than room, every k-th is drawn, with the smallest k that fits. KERN_INVALID_ARGUMENT for
+ * a bad axis range or a page too small, KERN_IO when cairo reports an error. */
+kern_status viz_draw(cairo_t *cr, const viz_scene *scene, viz_log *log, kern_error *err);
+
+/* Number of end labels that fit beside panel `index` as the scene stands now. */
+kern_status viz_draw_label_room(const viz_scene *scene, size_t index, size_t *room,
+                                kern_error *err);
+
+#endif

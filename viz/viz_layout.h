@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Layout: where everything on a page goes. Sizes of texts are measured first and the plot areas
+ * get what is left, so nothing is clipped and panels of one column share their edges.
+ */
+#ifndef BASIN_VIZ_LAYOUT_H
+#define BASIN_VIZ_LAYOUT_H
+
+#include "kernels/kern_status.h"
+#include "viz/viz_canvas.h"
+#include "viz/viz_ticks.h"
+
+/* Lengths shared by layout and drawing, in points. */
+#define VIZ_PAGE_PAD   4.0
+#define VIZ_TICK_MAJOR 3.0
+#define VIZ_TICK_MINOR 1.8
+#define VIZ_TICK_GAP   1.8  /* between a tick and its label */
+#define VIZ_AXIS_GAP   2.5  /* between tick labels and the axis label */
+#define VIZ_LEADER     17.0 /* between the plot and its end labels */
+#define VIZ_LEGEND_KEY 13.0 /* width of a legend's sample, gap included */
+#define VIZ_LEGEND_GAP 11.0 /* between legend entries */
+#define VIZ_BAR_WIDTH  6.5
+#define VIZ_LABEL_AIR  0.1 /* between end labels */
+
+typedef struct viz_frame {
+    viz_rect plot;
+    viz_ticks x, y;
+    double legend_width; /* at which legend entries wrap */
+    double title_height, legend_height, span_height;
+    double line_height;  /* of one legend line */
+    double label_height; /* of one end label, air included */
+} viz_frame;
+
+typedef struct viz_layout {
+    double title_height; /* 0 without a title */
+    double note_top;     /* top of the note, or the page's lower padding without one */
+    viz_rect bar;        /* the colour bar without its labels */
+    viz_ticks bar_ticks;
+    viz_frame frames[VIZ_PANELS_MAX];
+} viz_layout;
+
+/* Lays out the canvas's scene; the caller owns the result. KERN_INVALID_ARGUMENT when an axis
+ * range is bad or the page is too small for the panels. */
+kern_status viz_layout_create(viz_layout **out, viz_canvas *canvas, kern_error *err);
+void viz_layout_destroy(viz_layout *layout);
+
+/* Page position of data values; the value must be drawable (viz_scene_drawable). */
+double viz_layout_x(const viz_frame *frame, const viz_axis *axis, double value);
+double viz_layout_y(const viz_frame *frame, const viz_axis *axis, double value);
+
+/* Moves n centres, ascending in `y`, apart so that neighbours differ by at least `height` and all
+ * lie within [lo + height/2, hi − height/2], with the least sum of squared displacements (pool
+ * adjacent violators; Barlow et al. 1972). n·height must not exceed hi − lo by more than
+ * rounding. Cost O(n) after the pooling, no allocation beyond `scratch` of 2n doubles. */
+void viz_layout_spread(double *y, size_t n, double height, double lo, double hi, double *scratch);
+
+/* Number of end labels that fit beside a panel's plot. */
+size_t viz_layout_room(const viz_frame *frame);
+
+/* Number of end labels of a panel. */
+size_t viz_layout_labels(const viz_panel *panel);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "viz/viz_lines.h"
+
+#include <math.h>
+
+#define MARKER_EDGE       0.6
+#define MARKER_EDGE_SHARE 0.18 /* of the size, for small markers */
+/* How far lines and markers may reach over the plot's edge before they are cut. */
+#define OVERHANG 4.0
+
+void viz_lines_pen(viz_canvas *canvas, const viz_style *style)
+{
+    cairo_t *cr = canvas->cr;
+    const double w = style->width;
+    const double dashed[2] = {4.0 * w, 2.5 * w};
+    const double dotted[2] = {0.0, 2.2 * w};
+    viz_canvas_paint(canvas, &style->paint);
+    cairo_set_line_width(cr, w);
+    cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
+    cairo_set_line_cap(cr, style->dash == VIZ_DASHED ? CAIRO_LINE_CAP_BUTT : CAIRO_LINE_CAP_ROUND);
+    if (style->dash == VIZ_SOLID) {
+        cairo_set_dash(cr, NULL, 0, 0.0);
+    } else {
+        cairo_set_dash(cr, style->dash == VIZ_DASHED ? dashed : dotted, 2, 0.0);
+    }
+}
+
+static void trace_marker(cairo_t *cr, viz_marker marker, double size, double x, double y)
+{
+    const double r = 0.5 * size;
+    switch (marker) {
+    case VIZ_MARKER_CIRCLE:
+        cairo_new_sub_path(cr);
+        cairo_arc(cr, x, y, r, 0.0, 4.0 * acos(0.0));
+        break;
+    case VIZ_MARKER_SQUARE:
+        cairo_rectangle(cr, x - r, y - r, size, size);
+        break;
+    case VIZ_MARKER_TRIANGLE:
+        /* Equilateral, its centroid on the point. */
+        cairo_move_to(cr, x, y - 1.1547 * r);
+        cairo_line_to(cr, x + r, y + 0.57735 * r);
+        cairo_line_to(cr, x - r, y + 0.57735 * r);
+        cairo_close_path(cr);
+        break;
+    case VIZ_MARKER_CROSS:
+        cairo_move_to(cr, x - r, y - r);
+        cairo_line_to(cr, x + r, y + r);
+        cairo_move_to(cr, x - r, y + r);
+        cairo_line_to(cr, x + r, y - r);
+        break;
+    case VIZ_MARKER_NONE:
+        break;
+    }
+}
+
+void viz_lines_marker(viz_canvas *canvas, const viz_style *style, double x, double y)
+{
+    cairo_t *cr = canvas->cr;
+    cairo_new_path(cr);
+    trace_marker(cr, style->marker, style->size, x, y);
+    cairo_set_dash(cr, NULL, 0, 0.0);
+    cairo_set_line_width(cr, fmin(MARKER_EDGE, MARKER_EDGE_SHARE * style->size));
+    cairo_set_line_join(cr, CAIRO_LINE_JOIN_MITER);
+    cairo_set_line_cap(cr, CAIRO_LINE_CAP_BUTT);
+    if (style->marker == VIZ_MARKER_CROSS) {
+        viz_canvas_paint(canvas, &style->paint);
+        cairo_stroke(cr);
+        return;
+    }
+    if (style->open) {
+        viz_canvas_theme(canvas, VIZ_PAINT_PAGE);
+    } else {
+        viz_canvas_paint(canvas, &style->paint);
+    }
+    cairo_fill_preserve(cr);
+    viz_canvas_paint(canvas, &style->paint);
+    cairo_stroke(cr);
+}
+
+/* Pixels far outside the page overflow cairo's fixed-point coordinates, so they are pulled in. */
+static double tame(double v, double least, double most)
+{
+    const double far = 4.0 * VIZ_PAGE_MAX;
+    return fmin(fmax(v, least - far), most + far);
+}
+
+static void place_point(const viz_panel *panel, const viz_frame *frame, double x, double y,
+                        double *px, double *py)
+{
+    const viz_rect plot = frame->plot;
+    *px = tame(viz_layout_x(frame, &panel->x, x), plot.x, plot.x + plot.w);
+    *py = tame(viz_layout_y(frame, &panel->y, y), plot.y, plot.y + plot.h);
+}
+
+static void stroke_line(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
+                        const viz_series *series)
+{
+    cairo_t *cr = canvas->cr;
+    bool joined = false;
+    viz_lines_pen(canvas, &series->style);
+    for (size_t i = 0; i < series->n; i++) {
+        if (!viz_scene_drawable(panel, series->x[i], series->y[i])) {
+            joined = false;
+            continue;
+        }
+        double x;
+        double y;
+        place_point(panel, frame, series->x[i], series->y[i], &x, &y);
+        if (!joined) {
+            cairo_move_to(cr, x, y);
+        }
+        /* With round caps a line to the same place shows a point without neighbours. */
+        cairo_line_to(cr, x, y);
+        joined = true;
+    }
+    cairo_stroke(cr);
+}
+
+static void stamp_markers(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
+                          const viz_series *series)
+{
+    for (size_t i = 0; i < series->n; i++) {
+        if (viz_scene_drawable(panel, series->x[i], series->y[i])) {
+            double x;
+            double y;
+            place_point(panel, frame, series->x[i], series->y[i], &x, &y);
+            viz_lines_marker(canvas, &series->style, x, y);
+        }
+    }
+}
+
+void viz_lines_draw(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame)
+{
+    cairo_t *cr = canvas->cr;
+    const viz_rect plot = frame->plot;
+    cairo_save(cr);
+    cairo_rectangle(cr, plot.x - OVERHANG, plot.y - OVERHANG, plot.w + 2.0 * OVERHANG,
+                    plot.h + 2.0 * OVERHANG);
+    cairo_clip(cr);
+    for (size_t i = 0; i < panel->n_series; i++) {
+        if (panel->series[i].style.width > 0.0) {
+            stroke_line(canvas, panel, frame, &panel->series[i]);
+        }
+    }
+    for (size_t i = 0; i < panel->n_series; i++) {
+        if (panel->series[i].style.marker != VIZ_MARKER_NONE) {
+            stamp_markers(canvas, panel, frame, &panel->series[i]);
+        }
+    }
+    cairo_restore(cr);
+}
