@@ -146,8 +146,8 @@ static kern_status take_list(const cli_option *option, void *member, const char 
     cli_list *list = member;
     if (list->n == CLI_LIST_MAX) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "--%s is given more than %d times; accepted are at most %d",
-                          option->name, CLI_LIST_MAX, CLI_LIST_MAX);
+                          "--%s is given more than %d times; accepted are at most %d", option->name,
+                          CLI_LIST_MAX, CLI_LIST_MAX);
     }
     list->items[list->n++] = value;
     return KERN_OK;
@@ -170,9 +170,8 @@ typedef kern_status take_value(const cli_option *option, void *member, const cha
                                kern_error *err);
 
 static take_value *const takers[CLI_KIND_COUNT] = {
-    [CLI_FLAG] = take_flag, [CLI_SIZE] = take_size, [CLI_INT] = take_int,
-    [CLI_REAL] = take_real, [CLI_SEED] = take_seed, [CLI_TEXT] = take_text,
-    [CLI_LIST] = take_list, [CLI_WORD] = take_word,
+    [CLI_FLAG] = take_flag, [CLI_SIZE] = take_size, [CLI_INT] = take_int,   [CLI_REAL] = take_real,
+    [CLI_SEED] = take_seed, [CLI_TEXT] = take_text, [CLI_LIST] = take_list, [CLI_WORD] = take_word,
 };
 
 /* ---- The line ---------------------------------------------------------------------------- */

@@ -49,16 +49,16 @@ typedef kern_status cli_parse(void *member, const char *value, kern_error *err);
 typedef void cli_show(const void *member, char out[CLI_VALUE_TEXT]);
 
 typedef struct cli_option {
-    const char *name;    /* without dashes; of a positional argument what it is called, RUN */
-    const char *alias;   /* second name, which --help leaves out; or NULL */
-    const char *value;   /* name of the value in --help; NULL for flags and positional arguments */
-    const char *help;    /* one sentence, units included, without the default */
+    const char *name;  /* without dashes; of a positional argument what it is called, RUN */
+    const char *alias; /* second name, which --help leaves out; or NULL */
+    const char *value; /* name of the value in --help; NULL for flags and positional arguments */
+    const char *help;  /* one sentence, units included, without the default */
     cli_kind kind;
-    bool positional;     /* taken by place instead of by name; CLI_TEXT only */
+    bool positional; /* taken by place instead of by name; CLI_TEXT only */
     bool required;
-    bool hide_default;   /* --help gives no default, as when it depends on other options */
-    size_t offset;       /* of the member in the struct of settings */
-    double low, high;    /* both ends included */
+    bool hide_default;    /* --help gives no default, as when it depends on other options */
+    size_t offset;        /* of the member in the struct of settings */
+    double low, high;     /* both ends included */
     const char *accepted; /* says the domain in words; NULL: made from low and high */
     cli_parse *parse;
     cli_show *show;

@@ -103,8 +103,9 @@ static void print_option(const cli_option *option, const char *settings, FILE *o
     }
     (void)snprintf(left, sizeof left, "  %s%s%s%s", option->positional ? "" : "--", option->name,
                    option->value != NULL ? " " : "", option->value != NULL ? option->value : "");
-    (void)snprintf(text, sizeof text, "%s%s%s%s%s", option->help, option->required ? " (required)" : "",
-                   value[0] != '\0' ? " (default " : "", value, value[0] != '\0' ? ")" : "");
+    (void)snprintf(text, sizeof text, "%s%s%s%s%s", option->help,
+                   option->required ? " (required)" : "", value[0] != '\0' ? " (default " : "",
+                   value, value[0] != '\0' ? ")" : "");
     int at = columns(left, strlen(left));
     (void)fputs(left, out);
     if (at + 2 > HELP_COLUMN) {

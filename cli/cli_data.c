@@ -85,8 +85,8 @@ kern_status cli_data_parse(cli_data *data, const cli_data_options *options, kern
     const char *spec = options->spec;
     const size_t length = strcspn(spec, ":");
     size_t kind = 0;
-    while (kind < KINDS && (strlen(kind_words[kind]) != length ||
-                            strncmp(kind_words[kind], spec, length) != 0)) {
+    while (kind < KINDS &&
+           (strlen(kind_words[kind]) != length || strncmp(kind_words[kind], spec, length) != 0)) {
         kind++;
     }
     if (kind == KINDS || spec[length] == '\0' || spec[length + 1] == '\0') {
@@ -99,6 +99,17 @@ kern_status cli_data_parse(cli_data *data, const cli_data_options *options, kern
         !parse_generate(data, data->path + strlen(GENERATE))) {
         return raise_spec(spec, err);
     }
+    return KERN_OK;
+}
+
+kern_status cli_data_recall(const char *kind, const char *path, char **spec, kern_error *err)
+{
+    const size_t room = strlen(kind) + strlen(path) + 2;
+    *spec = malloc(room);
+    if (*spec == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "not enough memory to describe the data");
+    }
+    (void)snprintf(*spec, room, "%s:%s", kind, path);
     return KERN_OK;
 }
 
@@ -155,8 +166,8 @@ kern_status cli_data_copy_tokenizer(model_tokenizer *out, const model_tokenizer 
     if (from->kind == MODEL_TOKEN_RAW) {
         return model_tokenizer_init_raw(out, from->vocab_size, err);
     }
-    return model_tokenizer_init(out, from->kind, (const char *const *)from->words,
-                                from->vocab_size, err);
+    return model_tokenizer_init(out, from->kind, (const char *const *)from->words, from->vocab_size,
+                                err);
 }
 
 static kern_status use_known(cli_data *data, const model_tokenizer *known, kern_error *err)
@@ -210,8 +221,7 @@ static kern_status read_beside_prompts(cli_data *data, kern_error *err)
         return KERN_OK;
     }
     kern_error why = {0};
-    const kern_status status =
-        model_stream_read_text(&data->stream, &data->tokenizer, path, &why);
+    const kern_status status = model_stream_read_text(&data->stream, &data->tokenizer, path, &why);
     free(path);
     if (status == KERN_OK || status == KERN_NOT_FOUND) {
         return KERN_OK;
@@ -301,9 +311,9 @@ static kern_status read_prompts(cli_data *data, const char *path, kern_error *er
 kern_status cli_data_load_prompts(cli_data *data, kern_error *err)
 {
     if (data->kind != CLI_DATA_LISTOPS) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "--prompts goes with --data listops:…, not with %s:",
-                          kind_words[data->kind]);
+        return kern_raise(
+            err, KERN_INVALID_ARGUMENT,
+            "--prompts goes with --data listops:…, not with %s:", kind_words[data->kind]);
     }
     if (data->options.prompts != NULL) {
         return read_prompts(data, data->options.prompts, err);

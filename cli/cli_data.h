@@ -18,7 +18,7 @@
 
 typedef enum cli_data_kind { CLI_DATA_LISTOPS, CLI_DATA_CHARS, CLI_DATA_TOKENS } cli_data_kind;
 
-/* What the command line says. `spec` is required of the subcommands that read data. */
+/* What the command line says; `spec` is NULL when --data was not given. */
 typedef struct cli_data_options {
     const char *spec;
     const char *prompts; /* file of ListOps test prompts, or NULL */
@@ -49,6 +49,9 @@ kern_status cli_data_parse(cli_data *data, const cli_data_options *options, kern
  * generated. The caller frees *path with free(). */
 kern_status cli_data_describe(const cli_data *data, char **path, kern_error *err);
 
+/* "kind:path" of recorded data; the caller frees *spec with free(). */
+kern_status cli_data_recall(const char *kind, const char *path, char **spec, kern_error *err);
+
 /* "listops", "chars" or "tokens". */
 const char *cli_data_kind_word(cli_data_kind kind);
 
@@ -68,12 +71,12 @@ kern_status cli_data_copy_tokenizer(model_tokenizer *out, const model_tokenizer 
 
 /* Rows of an option table; `type` has a member cli_data_options data. */
 #define CLI_DATA_AT(type, field) (offsetof(type, data) + offsetof(cli_data_options, field))
-#define CLI_OPTION_DATA(type)                                                                      \
+#define CLI_OPTION_DATA(type, otherwise)                                                           \
     {                                                                                              \
-        .name = "data", .value = "KIND:PATH", .kind = CLI_TEXT, .required = true,                  \
+        .name = "data", .value = "KIND:PATH", .kind = CLI_TEXT, .hide_default = true,              \
         .offset = CLI_DATA_AT(type, spec),                                                         \
-        .help = "listops:FILE, listops:generate[=EXAMPLES], chars:FILE (UTF-8 text) or "           \
-                "tokens:FILE (16-bit tokens of nanoGPT or llm.c)"                                  \
+        .help = "listops:FILE, listops:generate[=EXAMPLES][,seed=S], chars:FILE (UTF-8 text) or "  \
+                "tokens:FILE (16-bit tokens of nanoGPT or llm.c) " otherwise                       \
     }
 #define CLI_OPTION_VOCAB(type)                                                                     \
     {                                                                                              \

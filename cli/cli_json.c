@@ -21,9 +21,9 @@ void cli_json_fini(cli_json *json)
 /* Hands `item` to its parent; an item that cannot be added is released. */
 static cJSON *add(cli_json *json, cJSON *parent, const char *key, cJSON *item)
 {
-    const bool added =
-        item != NULL && parent != NULL &&
-        (key != NULL ? cJSON_AddItemToObject(parent, key, item) : cJSON_AddItemToArray(parent, item));
+    const bool added = item != NULL && parent != NULL &&
+                       (key != NULL ? cJSON_AddItemToObject(parent, key, item)
+                                    : cJSON_AddItemToArray(parent, item));
     if (added) {
         return item;
     }

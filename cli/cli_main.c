@@ -21,7 +21,7 @@
 enum { EXIT_DONE = 0, EXIT_CHECK_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
 static const cli_command *const commands[] = {
-    &cli_train, &cli_eval, &cli_generate, &cli_info, &cli_trace, &cli_selftest,
+    &cli_train, &cli_eval, &cli_generate, &cli_info, &cli_trace, &cli_selftest, &cli_bench,
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
@@ -45,11 +45,12 @@ static void print_overview(void)
         (void)printf("  %-14s %s\n", commands[i]->name, commands[i]->purpose);
     }
     (void)printf("  %-14s %s\n\n", "help", "shows the options of a subcommand");
-    (void)printf("basin SUBCOMMAND --help shows options, units, defaults and an example; --version\n"
-                 "the version. Exit status: 0 done, 1 a check fails or numbers went wrong, 2 bad\n"
-                 "usage or input, 130 stopped on request.\n\n"
-                 "Example:\n"
-                 "  basin train --family nrgpt --data listops:generate --out run\n");
+    (void)printf(
+        "basin SUBCOMMAND --help shows options, units, defaults and an example; --version\n"
+        "the version. Exit status: 0 done, 1 a check fails or numbers went wrong, 2 bad\n"
+        "usage or input, 130 stopped on request.\n\n"
+        "Example:\n"
+        "  basin train --family nrgpt --data listops:generate --out run\n");
 }
 
 static int report_unknown(const char *name)

@@ -80,7 +80,7 @@ void cli_progress_update(cli_progress *p, size_t done, double loss)
     p->shown = now;
     const double speed = (double)(done - p->first) / fmax(now - p->started, 1e-9);
     format_rate(rate, speed * p->per_item, p->unit);
-    format_time(left, (double)(p->total - done) / speed);
+    format_time(left, (double)(p->total > done ? p->total - done : 0) / speed);
     if (p->terminal) {
         print_bar(p, done);
         p->drawn = true;

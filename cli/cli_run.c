@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/cli_run.h"
 
+#include "cli/cli_progress.h"
+#include "cli/cli_signal.h"
+
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +36,20 @@ kern_status cli_run_encode_prompt(const cli_run *r, const char *prompt, size_t m
     }
     free(*ids);
     *ids = NULL;
+    if (*n == 0) {
+        return kern_raise(err, KERN_BAD_INPUT,
+                          "--prompt is empty; accepted is a text of at least one token");
+    }
     return kern_raise(err, KERN_BAD_INPUT,
-                      "--prompt has %zu tokens; accepted are 1 to %zu, the model's longest sequence",
+                      "--prompt has %zu tokens; accepted are at most %zu, the model's longest "
+                      "sequence",
                       *n, most);
+}
+
+bool cli_run_watch(void *context, size_t done, size_t total)
+{
+    cli_progress *progress = context;
+    (void)total;
+    cli_progress_update(progress, done, (double)NAN);
+    return !cli_signal_caught();
 }

@@ -24,4 +24,8 @@ void cli_run_fini(cli_run *r);
 kern_status cli_run_encode_prompt(const cli_run *r, const char *prompt, size_t most, int32_t **ids,
                                   size_t *n, kern_error *err);
 
+/* A model_progress (model_generate.h) whose context is a started cli_progress: shows it, and stops
+ * the work once a signal has come. */
+bool cli_run_watch(void *context, size_t done, size_t total);
+
 #endif

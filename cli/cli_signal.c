@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define _POSIX_C_SOURCE 200809L
-#define _XOPEN_SOURCE 700 /* SIGXFSZ */
+#define _XOPEN_SOURCE   700 /* SIGXFSZ */
 #include "cli/cli_signal.h"
 
 #include <signal.h>

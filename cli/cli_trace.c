@@ -67,12 +67,12 @@ static const cli_option options[] = {
 /* One trace, and what belongs to it. */
 typedef struct tracing {
     cli_run run;
-    int32_t *ids;                           /* owned */
-    size_t n;                               /* tokens */
-    char (*labels)[MODEL_TOKENIZER_LABEL];  /* [n], owned */
-    const char **texts;                     /* [n], owned; the labels */
-    char *recipe;                           /* JSON, owned */
-    model_trace *trace;                     /* owned */
+    int32_t *ids;                          /* owned */
+    size_t n;                              /* tokens */
+    char (*labels)[MODEL_TOKENIZER_LABEL]; /* [n], owned */
+    const char **texts;                    /* [n], owned; the labels */
+    char *recipe;                          /* JSON, owned */
+    model_trace *trace;                    /* owned */
 } tracing;
 
 static void tracing_fini(tracing *t)
@@ -132,10 +132,8 @@ static kern_status compute(tracing *t, const trace_settings *s, kern_error *err)
 
 static kern_status write_file(const tracing *t, const trace_settings *s, kern_error *err)
 {
-    const model_trace_labels labels = {.tokens = t->texts,
-                                       .prompt = s->prompt,
-                                       .recipe = t->recipe,
-                                       .with_states = s->states};
+    const model_trace_labels labels = {
+        .tokens = t->texts, .prompt = s->prompt, .recipe = t->recipe, .with_states = s->states};
     return model_trace_write(t->trace, &labels, s->out, err);
 }
 

@@ -3,7 +3,6 @@
  * basin train: trains a model, or goes on with a run.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "cli/cli_commands.h"
 #include "cli/cli_data.h"
 #include "cli/cli_json.h"
 #include "cli/cli_progress.h"
@@ -81,12 +80,7 @@ static kern_status recall_data(train_job *job, kern_error *err)
     if (job->s.data.spec != NULL) {
         return KERN_OK;
     }
-    const size_t room = strlen(job->run.data_kind) + strlen(job->run.data_path) + 2;
-    job->spec = malloc(room);
-    if (job->spec == NULL) {
-        return kern_raise(err, KERN_NO_MEMORY, "not enough memory to describe the data");
-    }
-    (void)snprintf(job->spec, room, "%s:%s", job->run.data_kind, job->run.data_path);
+    KERN_TRY(cli_data_recall(job->run.data_kind, job->run.data_path, &job->spec, err));
     job->s.data.spec = job->spec;
     return KERN_OK;
 }
@@ -129,8 +123,8 @@ static kern_status load_data(train_job *job, kern_error *err)
                           job->s.data.spec);
     }
     if (job->s.eval_batches > 0) {
-        KERN_TRY(model_stream_check_window(&data->stream, MODEL_PART_VAL,
-                                           job->s.training.window, err));
+        KERN_TRY(
+            model_stream_check_window(&data->stream, MODEL_PART_VAL, job->s.training.window, err));
     }
     return KERN_OK;
 }
@@ -315,17 +309,26 @@ static kern_status train(train_job *job, kern_error *err)
 
 /* ---- Result ------------------------------------------------------------------------------ */
 
+/* What this call had no occasion to measure is left out. */
+static void print_measured(const char *name, double value, const char *unit)
+{
+    if (isfinite(value)) {
+        (void)printf("%-13s %.6g%s%s\n", name, value, unit[0] != '\0' ? " " : "", unit);
+    }
+}
+
 static kern_status print_result(const train_job *job, kern_error *err)
 {
     const size_t steps = job->trainer->step;
     const double rate = speed(job, steps - job->first, job->seconds);
     const double minutes = (cli_progress_now() - job->started) / 60.0;
     if (!job->s.json) {
-        (void)printf("run           %s\nparameters    %zu\nsteps         %zu\ntokens        %zu\n"
-                     "loss          %.6f nats per token\nval_loss      %.6f nats per token\n"
-                     "tokens_per_s  %.0f\nminutes       %.2f\n",
-                     job->s.out, job->m->params.elements, steps, steps * tokens_per_step(job),
-                     job->loss, job->val_loss, rate, minutes);
+        (void)printf("run           %s\nparameters    %zu\nsteps         %zu\ntokens        %zu\n",
+                     job->s.out, job->m->params.elements, steps, steps * tokens_per_step(job));
+        print_measured("loss", job->loss, "nats per token");
+        print_measured("val_loss", job->val_loss, "nats per token");
+        print_measured("tokens_per_s", rate, "");
+        print_measured("minutes", minutes, "");
         return KERN_OK;
     }
     cli_json json;
@@ -342,7 +345,7 @@ static kern_status print_result(const train_job *job, kern_error *err)
     return cli_json_print(&json, err);
 }
 
-static kern_status run(cli_call *call, const void *settings, kern_error *err)
+kern_status cli_train_run(cli_call *call, const void *settings, kern_error *err)
 {
     train_job job = {.s = *(const cli_train_settings *)settings,
                      .started = cli_progress_now(),
@@ -365,19 +368,3 @@ static kern_status run(cli_call *call, const void *settings, kern_error *err)
     job_fini(&job);
     return status;
 }
-
-const cli_command cli_train = {
-    .name = "train",
-    .purpose = "trains a model on token data",
-    .description =
-        "Trains a model with AdamW on windows drawn from the first nine tenths of the data; the "
-        "last tenth is for validation. Ctrl-C saves and stops; --resume goes on, and the outcome "
-        "is bit for bit that of an uninterrupted run with the same number of threads.",
-    .example = "basin train --family nrgpt --data listops:generate --out run --steps 400\n"
-               "basin train --resume --out run",
-    .options = cli_train_options,
-    .n_options = CLI_TRAIN_OPTIONS,
-    .settings_size = sizeof(cli_train_settings),
-    .defaults = cli_train_defaults,
-    .run = run,
-};

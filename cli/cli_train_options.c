@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/cli_train_options.h"
 
+#include "cli/cli_commands.h"
 #include "kernels/kern_size.h"
 #include "models/model_json.h"
 
@@ -96,21 +97,19 @@ static void show_beta(const void *member, char out[CLI_VALUE_TEXT])
 #define HEADING(text)       .kind = CLI_HEADING, .help = (text)
 #define BELOW_ONE           0x1.fffffffffffffp-1
 
-const cli_option cli_train_options[] = {
+static const cli_option options[] = {
     {HEADING("What to train, and where to")},
     {ROW("family", "F", CLI_WORD, AT(config)), WORDS(family), .hide_default = true,
      .help = "nrgpt, gpt, gpt-rec or gpt-rec-parallel (required unless --resume)"},
-    {.name = "data", .value = "KIND:PATH", .kind = CLI_TEXT,
-     .offset = CLI_DATA_AT(cli_train_settings, spec),
-     .help = "listops:FILE, listops:generate[=EXAMPLES], chars:FILE (UTF-8 text) or tokens:FILE "
-             "(16-bit tokens of nanoGPT or llm.c) (required unless --resume)"},
+    CLI_OPTION_DATA(cli_train_settings, "(required unless --resume)"),
     CLI_OPTION_DATA_SEED(cli_train_settings),
     CLI_OPTION_VOCAB(cli_train_settings),
     {ROW("out", "RUN", CLI_TEXT, AT(out)), .required = true, .accepted = "names of folders",
      .help = "folder for config.json, model.safetensors, optimizer.safetensors and metrics.csv"},
     {ROW("resume", NULL, CLI_FLAG, AT(resume)),
-     .help = "continue the run in --out where it was last saved; options given again must agree "
-             "with it, but for --threads, --micro-batch and, when the schedule is constant, --steps"},
+     .help =
+         "continue the run in --out where it was last saved; options given again must agree "
+         "with it, but for --threads, --micro-batch and, when the schedule is constant, --steps"},
     {ROW("overwrite", NULL, CLI_FLAG, AT(overwrite)),
      .help = "replace a run that --out already holds"},
     CLI_OPTION_JSON(cli_train_settings),
@@ -123,7 +122,8 @@ const cli_option cli_train_options[] = {
     {ROW("depth", "T", CLI_SIZE, AT_CONFIG(n_layer)), .alias = "n_layer", RANGE(1, SIZE_LIMIT),
      .help = "applications of the block, or blocks of a gpt"},
     {ROW("block", "N", CLI_SIZE, AT_CONFIG(block_size)), .alias = "block_size",
-     RANGE(1, SIZE_LIMIT), .help = "longest sequence, tokens; raised to --window unless given"},
+     RANGE(1, SIZE_LIMIT), .hide_default = true,
+     .help = "longest sequence, tokens (default: --window)"},
     {ROW("ff-factor", "M", CLI_SIZE, AT_CONFIG(ff_hid_factor)), .alias = "ff_hid_factor",
      RANGE(1, SIZE_LIMIT), .help = "hidden units of the feed-forward part, in widths"},
     {ROW("ff", "KIND", CLI_WORD, AT_CONFIG(ff)), WORDS(ff),
@@ -159,8 +159,8 @@ const cli_option cli_train_options[] = {
      .help = "optimizer steps in all"},
     {ROW("batch", "B", CLI_SIZE, AT_TRAINING(batch)), RANGE(1, BATCH_LIMIT),
      .help = "windows per step"},
-    {ROW("window", "N", CLI_SIZE, AT_TRAINING(window)), RANGE(1, BATCH_LIMIT),
-     .help = "tokens per window; lowered to --block unless given"},
+    {ROW("window", "N", CLI_SIZE, AT_TRAINING(window)), RANGE(1, BATCH_LIMIT), .hide_default = true,
+     .help = "tokens per window (default: --block, else 64)"},
     {ROW("lr", "X", CLI_REAL, AT_SCHEDULE(peak)), RANGE(DBL_MIN, 1e6),
      .accepted = "numbers above 0, up to 1e6", .help = "learning rate after the warm-up"},
     {ROW("lr-min", "X", CLI_REAL, AT_SCHEDULE(floor)), RANGE(0, 1e6), .hide_default = true,
@@ -199,7 +199,7 @@ const cli_option cli_train_options[] = {
      .help = "steps between rows of metrics.csv"},
 };
 
-void cli_train_defaults(void *settings)
+static void defaults(void *settings)
 {
     cli_train_settings *s = settings;
     *s = (cli_train_settings){.config = model_config_default(MODEL_NRGPT),
@@ -217,9 +217,9 @@ void cli_train_defaults(void *settings)
 static kern_status check_family_options(const cli_train_settings *s, const cli_call *call,
                                         kern_error *err)
 {
-    static const char *const nrgpt_only[] = {"ff",     "activation", "norm",  "gamma-trained",
-                                             "eta",    "eta-init",   "rank",  "update",
-                                             "mask",   "beta",       "alpha"};
+    static const char *const nrgpt_only[] = {"ff",   "activation", "norm", "gamma-trained",
+                                             "eta",  "eta-init",   "rank", "update",
+                                             "mask", "beta",       "alpha"};
     if (s->config.family == MODEL_NRGPT) {
         return KERN_OK;
     }
@@ -249,11 +249,12 @@ kern_status cli_train_complete(cli_train_settings *s, const cli_call *call, kern
     if (!cli_args_given(call, "lr-min")) {
         schedule->floor = schedule->peak / 10.0;
     }
+    /* Block and window stand in for each other: positions beyond the window would stay untrained.
+     */
     if (!cli_args_given(call, "block")) {
-        s->config.block_size = kern_size_max(s->config.block_size, s->training.window);
-    }
-    if (!cli_args_given(call, "window")) {
-        s->training.window = kern_size_min(s->training.window, s->config.block_size);
+        s->config.block_size = s->training.window;
+    } else if (!cli_args_given(call, "window")) {
+        s->training.window = s->config.block_size;
     }
     return KERN_OK;
 }
@@ -288,18 +289,18 @@ kern_status cli_train_adopt(cli_train_settings *s, const cli_call *call, const m
     old.training = run->training;
     old.beta = (cli_beta){.value = run->config.beta};
     s->beta = (cli_beta){.value = resolve_beta(&s->beta, run->config.n_embed)};
-    for (size_t i = 0; i < CLI_TRAIN_OPTIONS; i++) {
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         char now[CLI_VALUE_TEXT];
         char then[CLI_VALUE_TEXT];
-        if (!call->given[i] || !is_fixed(&cli_train_options[i])) {
+        if (!call->given[i] || !is_fixed(&options[i])) {
             continue;
         }
-        cli_args_show(&cli_train_options[i], s, now);
-        cli_args_show(&cli_train_options[i], &old, then);
+        cli_args_show(&options[i], s, now);
+        cli_args_show(&options[i], &old, then);
         if (strcmp(now, then) != 0) {
             return kern_raise(err, KERN_INVALID_ARGUMENT,
                               "--%s is %s, but the run to be resumed has %s; leave the option out",
-                              cli_train_options[i].name, now, then);
+                              options[i].name, now, then);
         }
     }
     *s = old;
@@ -314,3 +315,19 @@ kern_status cli_train_adopt(cli_train_settings *s, const cli_call *call, const m
     }
     return KERN_OK;
 }
+
+const cli_command cli_train = {
+    .name = "train",
+    .purpose = "trains a model on token data",
+    .description =
+        "Trains a model with AdamW on windows drawn from the first nine tenths of the data; the "
+        "last tenth is for validation. Ctrl-C saves and stops; --resume goes on, and the outcome "
+        "is bit for bit that of an uninterrupted run with the same number of threads.",
+    .example = "basin train --family nrgpt --data listops:generate --out run --steps 400\n"
+               "basin train --resume --out run",
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .settings_size = sizeof(cli_train_settings),
+    .defaults = defaults,
+    .run = cli_train_run,
+};

@@ -30,11 +30,6 @@ typedef struct cli_train_settings {
     size_t log_every;        /* steps between rows of metrics.csv */
 } cli_train_settings;
 
-enum { CLI_TRAIN_OPTIONS = 51 };
-extern const cli_option cli_train_options[CLI_TRAIN_OPTIONS];
-
-void cli_train_defaults(void *settings);
-
 /* Completes the settings of a new run from what was given: β, warm-up, final rate, block and
  * window. KERN_INVALID_ARGUMENT for options that the family does not have. */
 kern_status cli_train_complete(cli_train_settings *s, const cli_call *call, kern_error *err);
@@ -44,5 +39,8 @@ kern_status cli_train_complete(cli_train_settings *s, const cli_call *call, kern
  * KERN_INVALID_ARGUMENT names the first that differs, and both values. */
 kern_status cli_train_adopt(cli_train_settings *s, const cli_call *call, const model_run *run,
                             kern_error *err);
+
+/* Does the work of the subcommand, whose table is in cli_train_options.c. */
+kern_status cli_train_run(cli_call *call, const void *settings, kern_error *err);
 
 #endif

@@ -4,6 +4,8 @@
 #include "kernels/kern_dropout.h"
 #include "kernels/kern_parallel.h"
 
+#include <string.h>
+
 static size_t head_width(kern_view view, size_t heads)
 {
     return view.cols / heads;
@@ -43,13 +45,31 @@ kern_head kern_attention_head(const kern_call *call, const kern_view *views, ker
 static kern_attention_scratch scratch_of(const kern_call *call, int worker)
 {
     const kern_attention_attr *a = &call->attr->attention;
-    kern_real *base = (kern_real *)call->scratch + (size_t)worker * call->scratch_stride;
     const kern_view values = call->in[2].data == NULL ? call->in[1] : call->in[2];
-    const size_t widths = head_width(call->in[1], a->heads) + head_width(values, a->heads);
-    kern_real *dropped = base + widths * a->tokens;
-    return (kern_attention_scratch){.transposed = base,
-                                    .dropped = dropped,
-                                    .scores = dropped + KERN_ATTENTION_BLOCK * a->tokens};
+    const size_t width = head_width(call->in[1], a->heads);
+    const size_t value_width = head_width(values, a->heads);
+    const size_t widest = width > value_width ? width : value_width;
+    kern_attention_scratch s;
+    s.transposed = (kern_real *)call->scratch + (size_t)worker * call->scratch_stride;
+    s.operand = s.transposed + a->tokens * widest;
+    s.key_gradient = s.operand + a->tokens * widest;
+    s.value_gradient = s.key_gradient + a->tokens * width;
+    s.dropped = s.value_gradient + a->tokens * value_width;
+    s.scores = s.dropped + a->tokens * KERN_ATTENTION_BLOCK;
+    return s;
+}
+
+kern_panel kern_attention_gather(kern_panel from, size_t tokens, size_t begin, size_t end,
+                                 kern_real *to)
+{
+    const size_t width = end - begin;
+    if (from.ld == width) {
+        return from;
+    }
+    for (size_t i = 0; i < tokens; i++) {
+        memcpy(to + i * width, from.data + i * from.ld + begin, width * sizeof *to);
+    }
+    return (kern_panel){to, width};
 }
 
 typedef struct pass_task {

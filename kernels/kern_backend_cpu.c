@@ -3,12 +3,12 @@
  * The CPU's kernels of one precision, in the order of kern_op_id.
  */
 #include "kernels/kern_op.h"
+#include "kernels/kern_pack.h"
 #include "kernels/kern_real.h"
-#include "kernels/kern_transpose.h"
 
-static void transpose(void *out, const void *in, size_t rows, size_t cols)
+static void pack(void *out, const void *in, size_t rows, size_t cols, int workers)
 {
-    KERN_NAME(kern_transpose)(out, rows, in, cols, rows, cols);
+    KERN_NAME(kern_pack)(out, in, rows, cols, workers);
 }
 
 const kern_backend KERN_NAME(kern_backend_cpu) = {
@@ -24,5 +24,5 @@ const kern_backend KERN_NAME(kern_backend_cpu) = {
             KERN_OP_LIST(KERN_OP_ENTRY)
 #undef KERN_OP_ENTRY
         },
-    .transpose = transpose,
+    .pack = pack,
 };

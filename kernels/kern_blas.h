@@ -12,12 +12,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* C = α op(A) op(B) + β C, row-major, op(A) is m×k and op(B) k×n; `ta` and `tb` transpose. Leading
- * dimensions count reals between rows as stored. C overlaps neither A nor B. With β = 0, C is not
- * read. */
+/* C = α op(A) op(B) + β C, row-major, op(A) is m×k and op(B) k×n; `ta` and `tb` transpose; with
+ * `panels`, B is packed as kern_pack.h says (then tb is false and ldb unused). Leading dimensions
+ * count reals between rows as stored. C overlaps neither A nor B. With β = 0, C is not read. */
 typedef struct kern_gemm_f32 {
     bool ta;
     bool tb;
+    bool panels;
     size_t m;
     size_t n;
     size_t k;
@@ -34,6 +35,7 @@ typedef struct kern_gemm_f32 {
 typedef struct kern_gemm_f64 {
     bool ta;
     bool tb;
+    bool panels;
     size_t m;
     size_t n;
     size_t k;

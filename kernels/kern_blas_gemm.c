@@ -4,8 +4,10 @@
  */
 #include "kernels/kern_blas.h"
 
+#include "kernels/kern_pack.h"
 #include "kernels/kern_parallel.h"
 #include "kernels/kern_real.h"
+#include "kernels/kern_size.h"
 
 #include <string.h>
 
@@ -18,12 +20,15 @@ typedef KERN_NAME(kern_gemm) gemm;
 
 /* libxsmm keeps the whole right operand and accumulators near; beyond about a quarter megabyte of
  * operand oneDNN's packing wins (measured over 8 … 3072 on Zen 4 and Zen 5). */
-enum { SMALL_OPERAND = 65536, SMALL_DIMENSION = 512 };
+enum { SMALL_OPERAND = 65536, SMALL_DIMENSION = 512, PANEL_DEPTH = 4096 };
 
 static bool gemm_is_small(const gemm *g)
 {
-    return !g->tb && g->alpha == 1.0F && (g->beta == 0.0F || g->beta == 1.0F) &&
-           g->n * g->k <= SMALL_OPERAND && g->m * g->k <= SMALL_OPERAND &&
+    const bool plain = !g->tb && g->alpha == 1.0F && (g->beta == 0.0F || g->beta == 1.0F);
+    if (g->panels) {
+        return plain && !g->ta && g->m <= SMALL_DIMENSION && g->k <= PANEL_DEPTH;
+    }
+    return plain && g->n * g->k <= SMALL_OPERAND && g->m * g->k <= SMALL_OPERAND &&
            g->m <= SMALL_DIMENSION && g->n <= SMALL_DIMENSION && g->k <= SMALL_DIMENSION;
 }
 
@@ -65,6 +70,9 @@ static void gemm_block(const gemm *g)
 
 #endif
 
+/* Rows of a split come in multiples of a register tile. */
+enum { ROW_GRAIN = 32 };
+
 static void scale_output(const gemm *g)
 {
     for (size_t i = 0; i < g->m; i++) {
@@ -79,28 +87,57 @@ static void scale_output(const gemm *g)
     }
 }
 
-/* Grain of a split: a multiple of every vector width in use. */
-enum { GEMM_GRAIN = 32 };
+/* Panel by panel; B, C and n of `g` start at a panel's first column. */
+static void gemm_panels(const gemm *g)
+{
+    gemm part = *g;
+    for (size_t j = 0; j < g->n; j += KERN_PANEL) {
+        part.n = kern_size_min(KERN_PANEL, g->n - j);
+        part.b = g->b + j * g->k;
+        part.ldb = part.n;
+        part.c = g->c + j;
+        gemm_block(&part);
+    }
+}
+
+static void gemm_serial(const gemm *g)
+{
+    if (g->panels) {
+        gemm_panels(g);
+    } else {
+        gemm_block(g);
+    }
+}
+
+static void gemm_columns(const gemm *whole, size_t begin, size_t end)
+{
+    gemm part = *whole;
+    const size_t step = whole->panels ? whole->k : whole->tb ? whole->ldb : 1;
+    part.n = end - begin;
+    part.b += begin * step;
+    part.c += begin;
+    gemm_serial(&part);
+}
+
+static void gemm_rows(const gemm *whole, size_t begin, size_t end)
+{
+    gemm part = *whole;
+    part.m = end - begin;
+    part.a += begin * (whole->ta ? 1 : whole->lda);
+    part.c += begin * whole->ldc;
+    gemm_serial(&part);
+}
 
 static void gemm_worker(void *context, int worker, int workers)
 {
     const gemm *whole = context;
-    gemm part = *whole;
+    const bool by_columns = whole->n >= whole->m;
     size_t begin;
     size_t end;
-    if (whole->n >= whole->m) {
-        kern_parallel_share(whole->n, GEMM_GRAIN, worker, workers, &begin, &end);
-        part.n = end - begin;
-        part.b += begin * (whole->tb ? whole->ldb : 1);
-        part.c += begin;
-    } else {
-        kern_parallel_share(whole->m, GEMM_GRAIN, worker, workers, &begin, &end);
-        part.m = end - begin;
-        part.a += begin * (whole->ta ? 1 : whole->lda);
-        part.c += begin * whole->ldc;
-    }
+    kern_parallel_share(by_columns ? whole->n : whole->m, by_columns ? KERN_PANEL : ROW_GRAIN,
+                        worker, workers, &begin, &end);
     if (begin < end) {
-        gemm_block(&part);
+        (by_columns ? gemm_columns : gemm_rows)(whole, begin, end);
     }
 }
 
@@ -114,7 +151,7 @@ void KERN_NAME(kern_gemm_run)(const gemm *g, int workers)
         return;
     }
     if (workers <= 1) {
-        gemm_block(g);
+        gemm_serial(g);
         return;
     }
     gemm copy = *g;

@@ -103,7 +103,13 @@ void *kern_exec_derivative(const kern_exec *exec, kern_value value)
 /* Start of a parameter's part of a vector that is laid out like the parameters. */
 static void *slice(const kern_exec *exec, const void *vector, size_t offset)
 {
-    return vector == NULL ? NULL : (void *)((uintptr_t)vector + offset * exec->backend->real_size);
+    if (vector == NULL) {
+        return NULL;
+    }
+    const unsigned char *start = (const unsigned char *)vector + offset * exec->backend->real_size;
+    void *data;
+    memcpy(&data, &start, sizeof data); /* a view holds data to read and data to write alike */
+    return data;
 }
 
 static void bind_inputs(const kern_exec *exec, const kern_run *run, const kern_instruction *x,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/kern_graph.h"
 
+#include "kernels/kern_pack.h"
 #include "kernels/kern_size.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Weights up to this many reals get a transposed copy; larger products are bound by arithmetic in
- * either orientation. */
-enum { PACK_LIMIT = 1 << 20 };
+/* Weights up to this many reals are packed; beyond, copying costs memory and gains nothing
+ * measurable. */
+enum { PACK_LIMIT = 1 << 23 };
 
 struct kern_graph {
     kern_value_info *values;
@@ -107,7 +108,7 @@ static kern_value find_param(const kern_graph *graph, size_t offset, kern_shape 
 
 kern_value kern_graph_param(kern_graph *graph, size_t offset, kern_shape shape)
 {
-    const kern_value known = find_param(graph, offset, shape);
+    const kern_value known = graph_failed(graph) ? KERN_NO_VALUE : find_param(graph, offset, shape);
     if (known != KERN_NO_VALUE) {
         return known;
     }
@@ -131,6 +132,12 @@ static bool check_inputs(kern_graph *graph, const kern_op *op, const kern_value 
                 return false;
             }
             continue;
+        }
+        if (in[i] >= graph->n_values) {
+            (void)kern_raise(&graph->error, KERN_INVALID_ARGUMENT,
+                             "operation %s takes value %zu of a graph that has %zu", op->name,
+                             in[i], graph->n_values);
+            return false;
         }
         shapes[i] = graph->values[in[i]].shape;
         for (size_t j = 0; j < i; j++) {
@@ -156,7 +163,7 @@ static void request_pack(kern_graph *graph, kern_op_id op, const kern_value *in)
     const size_t count = weight->shape.rows * weight->shape.cols;
     if (weight->role == KERN_ROLE_PARAM && weight->pack_offset == SIZE_MAX && count <= PACK_LIMIT) {
         weight->pack_offset = graph->pack_count;
-        graph->pack_count += kern_size_round_up(count, 16);
+        graph->pack_count += kern_pack_size(weight->shape.rows, weight->shape.cols);
     }
 }
 
@@ -211,7 +218,7 @@ kern_value kern_graph_apply(kern_graph *graph, kern_op_id id, const kern_attr *a
 
 void kern_graph_keep(kern_graph *graph, kern_value value)
 {
-    if (!graph_failed(graph) && value != KERN_NO_VALUE) {
+    if (!graph_failed(graph) && value < graph->n_values) {
         graph->values[value].kept = true;
     }
 }
@@ -284,15 +291,15 @@ size_t kern_graph_pack_count(const kern_graph *graph)
 }
 
 void kern_graph_pack(const kern_graph *graph, const kern_backend *backend, void *packed,
-                     const void *params)
+                     const void *params, int workers)
 {
     const size_t real = backend->real_size;
     for (size_t v = 0; v < graph->n_values; v++) {
         const kern_value_info *info = &graph->values[v];
         if (info->pack_offset != SIZE_MAX) {
-            backend->transpose((unsigned char *)packed + info->pack_offset * real,
-                               (const unsigned char *)params + info->param_offset * real,
-                               info->shape.rows, info->shape.cols);
+            backend->pack((unsigned char *)packed + info->pack_offset * real,
+                          (const unsigned char *)params + info->param_offset * real,
+                          info->shape.rows, info->shape.cols, workers);
         }
     }
 }

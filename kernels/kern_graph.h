@@ -30,7 +30,7 @@ typedef struct kern_value_info {
     kern_shape shape;
     kern_role role;
     size_t param_offset; /* parameters: first element in the parameter vector */
-    size_t pack_offset;  /* parameters with a transposed copy: its first element; else SIZE_MAX */
+    size_t pack_offset;  /* packed parameters: first element of the copies; else SIZE_MAX */
     size_t node;         /* results: the producing node; else SIZE_MAX */
     bool kept;           /* its memory is not reused */
 } kern_value_info;
@@ -52,10 +52,10 @@ void kern_graph_destroy(kern_graph *graph);
 kern_value kern_graph_input(kern_graph *graph, kern_shape shape);
 kern_value kern_graph_param(kern_graph *graph, size_t offset, kern_shape shape);
 
-/* Applies `op` to `in` (n_in entries, KERN_NO_VALUE where absent) and writes the values of its
- * outputs to `out` (n_out entries; may be NULL when only the return value is wanted). Returns
- * output 0. */
-kern_value kern_graph_apply(kern_graph *graph, kern_op_id op, const kern_attr *attr,
+/* Applies operation `id` to `in` (n_in entries, KERN_NO_VALUE where absent) and writes the values
+ * of its outputs to `out` (n_out entries; may be NULL when only the return value is wanted).
+ * Returns output 0. */
+kern_value kern_graph_apply(kern_graph *graph, kern_op_id id, const kern_attr *attr,
                             const kern_value *in, kern_value *out);
 
 /* Marks a value as one the caller reads: its memory is never reused, in any plan. */
@@ -78,10 +78,10 @@ const kern_node *kern_graph_node(const kern_graph *graph, size_t node);
  * vjp costs twice as many. */
 double kern_graph_flops(const kern_graph *graph);
 
-/* Number of reals of the transposed copies that some products use, and the copying: once after
- * every change of the parameters. `packed` is shared by all executions of the graph. */
+/* Number of reals of the packed weights (see kern_pack.h), and the packing: once after every change
+ * of the parameters. `packed` is shared by all executions of the graph. */
 size_t kern_graph_pack_count(const kern_graph *graph);
 void kern_graph_pack(const kern_graph *graph, const kern_backend *backend, void *packed,
-                     const void *params);
+                     const void *params, int workers);
 
 #endif

@@ -187,7 +187,7 @@ typedef struct kern_call {
     kern_view d_out[KERN_MAX_OUT];
     /* vjp: add to d_in[i] (true) or overwrite it (false). Parameters always add. */
     bool accumulate[KERN_MAX_IN];
-    /* Transposed copy of a parameter input (cols × rows), or NULL. */
+    /* kern_pack's copies of a parameter input, or NULL. */
     const void *packed[KERN_MAX_IN];
     void *scratch;         /* workers · scratch() reals, 64-byte aligned */
     size_t scratch_stride; /* reals per worker */
@@ -245,8 +245,8 @@ typedef struct kern_backend {
     const char *name;
     size_t real_size; /* bytes */
     const kern_op_kernels *kernels[KERN_OP_COUNT];
-    /* Writes the transpose of `in` (rows × cols) to `out` (cols × rows). */
-    void (*transpose)(void *out, const void *in, size_t rows, size_t cols);
+    /* kern_pack of this precision: a weight (rows × cols) as right operands of products. */
+    void (*pack)(void *out, const void *in, size_t rows, size_t cols, int workers);
 } kern_backend;
 
 extern const kern_backend kern_backend_cpu_f32;

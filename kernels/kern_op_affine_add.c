@@ -6,6 +6,7 @@
 #include "kernels/kern_block.h"
 #include "kernels/kern_parallel.h"
 #include "kernels/kern_rows.h"
+#include "kernels/kern_vmath.h"
 
 enum { A, F, S, GAIN };
 
@@ -93,7 +94,7 @@ typedef struct scalar_task {
     double partial[GROUPS];
 } scalar_task;
 
-/* Σ ō·(f ⊙ γ) of one row, in 16 interleaved sums. */
+/* Σ ō·(f ⊙ γ) of one row, in interleaved sums. */
 KERN_HOT static double row_triple(const kern_real *dy, const kern_real *f, const kern_real *gain,
                                   size_t cols)
 {
@@ -102,12 +103,11 @@ KERN_HOT static double row_triple(const kern_real *dy, const kern_real *f, const
     size_t j = 0;
     for (; j + LANES <= cols; j += LANES) {
         for (size_t l = 0; l < LANES; l++) {
-            const double g = gain == NULL ? 1.0 : (double)gain[j + l];
-            lane[l] += (double)dy[j + l] * (double)f[j + l] * g;
+            lane[l] += (double)(f[j + l] * gain[j + l]) * (double)dy[j + l];
         }
     }
     for (size_t l = 0; j + l < cols; l++) {
-        lane[l] += (double)dy[j + l] * (double)f[j + l] * (gain == NULL ? 1.0 : (double)gain[j + l]);
+        lane[l] += (double)(f[j + l] * gain[j + l]) * (double)dy[j + l];
     }
     double total = 0;
     for (size_t l = 0; l < LANES; l++) {
@@ -121,14 +121,17 @@ static void scalar_worker(void *context, int worker, int workers)
     scalar_task *task = context;
     const kern_view f = task->call->in[F];
     const kern_real *dy = task->call->d_out[0].data;
+    const kern_real *gain = task->call->in[GAIN].data;
     for (int group = worker; group < GROUPS; group += workers) {
         size_t begin;
         size_t end;
         double sum = 0;
         kern_parallel_share(f.rows, 1, group, GROUPS, &begin, &end);
         for (size_t r = begin; r < end; r++) {
-            sum += row_triple(dy + r * f.cols, (const kern_real *)f.data + r * f.cols,
-                              task->call->in[GAIN].data, f.cols);
+            const kern_real *row = (const kern_real *)f.data + r * f.cols;
+            const kern_real *dy_row = dy + r * f.cols;
+            sum += gain == NULL ? KERN_NAME(kern_vmath_dot)(dy_row, row, f.cols)
+                                : row_triple(dy_row, row, gain, f.cols);
         }
         task->partial[group] = sum;
     }

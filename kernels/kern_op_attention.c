@@ -78,10 +78,12 @@ static void head_weights(const kern_call *call, const kern_head *head,
 }
 
 /* out[:, begin … end) (+)= c P v for one head. */
-static void head_mix(const kern_call *call, const kern_head *head, kern_real *dropped, size_t begin,
-                     size_t end, bool accumulate)
+static void head_mix(const kern_call *call, const kern_head *head,
+                     const kern_attention_scratch *scratch, size_t begin, size_t end,
+                     bool accumulate)
 {
     const size_t n = head->tokens;
+    const kern_panel v = kern_attention_gather(head->v, n, begin, end, scratch->operand);
     for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
         const size_t bound = kern_attention_block_end(n, r);
         const gemm mix = {.m = bound - r,
@@ -89,10 +91,10 @@ static void head_mix(const kern_call *call, const kern_head *head, kern_real *dr
                           .k = bound,
                           .alpha = (kern_real)call->attr->attention.scale,
                           .beta = accumulate ? 1 : 0,
-                          .a = kern_attention_drop(call, head, dropped, r),
+                          .a = kern_attention_drop(call, head, scratch->dropped, r),
                           .lda = n,
-                          .b = head->v.data + begin,
-                          .ldb = head->v.ld,
+                          .b = v.data,
+                          .ldb = v.ld,
                           .c = head->out.data + r * head->out.ld + begin,
                           .ldc = head->out.ld};
         KERN_NAME(kern_gemm_run)(&mix, 1);
@@ -116,7 +118,7 @@ static void forward_heads(const kern_call *call, const kern_attention_scratch *s
         const kern_head head = forward_head(call, scratch, sequence, h);
         head_weights(call, &head, scratch, sequence, h);
         if (!call->attr->attention.sum_heads && head.out.data != NULL) {
-            head_mix(call, &head, scratch->dropped, 0, head.value_width, false);
+            head_mix(call, &head, scratch, 0, head.value_width, false);
         }
     }
 }
@@ -126,7 +128,7 @@ static void forward_columns(const kern_call *call, const kern_attention_scratch 
 {
     for (size_t h = 0; h < call->attr->attention.heads; h++) {
         const kern_head head = forward_head(call, scratch, sequence, h);
-        head_mix(call, &head, scratch->dropped, begin, end, h > 0);
+        head_mix(call, &head, scratch, begin, end, h > 0);
     }
 }
 

@@ -90,51 +90,69 @@ static void score_cotangent(const kern_call *call, const kern_head *head, const 
     }
 }
 
-/* A block's contribution leftᵀ·right to key or value cotangents (rows 0 … bound − 1). */
-static void add_outer(kern_panel to, const kern_real *left, size_t n, kern_panel right, size_t r,
-                      const gemm *shape)
+/* Where the cotangent of keys or values is gathered: `work` is `to` itself when that has no gaps.
+ */
+typedef struct sink {
+    kern_panel to;
+    kern_panel work;
+    size_t width;
+    bool accumulate; /* `to` holds something already */
+    bool fresh;      /* `work` holds nothing yet */
+} sink;
+
+static sink open_sink(kern_panel to, size_t width, bool accumulate, kern_real *scratch)
 {
-    gemm g = *shape;
-    g.ta = true;
-    g.k = kern_attention_block_end(n, r) - r;
-    g.a = left;
-    g.lda = n;
-    g.b = right.data + r * right.ld;
-    g.ldb = right.ld;
-    g.c = to.data;
-    g.ldc = to.ld;
-    KERN_NAME(kern_gemm_run)(&g, 1);
+    sink s = {.to = to, .work = to, .width = width, .accumulate = accumulate};
+    if (to.data != NULL && to.ld != width) {
+        s.work = (kern_panel){scratch, width};
+    }
+    s.fresh = s.work.data != to.data || !accumulate;
+    return s;
 }
 
-/* Key and value cotangents from one block of rows. `fresh` says that the panel holds nothing yet.
- */
-static void key_value_cotangents(const kern_call *call, const kern_head *head, const kern_head *bar,
-                                 const kern_attention_scratch *scratch, size_t index, size_t r)
+static void close_sink(const sink *s, size_t n)
 {
-    const size_t n = head->tokens;
+    if (s->work.data == s->to.data) {
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const kern_real *from = s->work.data + i * s->width;
+        kern_real *row = s->to.data + i * s->to.ld;
+        for (size_t j = 0; j < s->width; j++) {
+            row[j] = s->accumulate ? row[j] + from[j] : from[j];
+        }
+    }
+}
+
+/* Adds a block's scale · leftᵀ·right to rows 0 … bound − 1, the block's rows beginning at r. */
+static void add_outer(sink *s, const kern_real *left, size_t n, kern_panel right, size_t r,
+                      double scale)
+{
     const size_t bound = kern_attention_block_end(n, r);
-    const bool values_are_keys = call->in[V].data == NULL;
-    const bool last = bound == n;
-    kern_real *rows = scratch->scores + index * n * n + r * n;
-    gemm g = {.m = bound, .n = head->width, .alpha = 1};
-    if (bar->k.data != NULL) {
-        g.beta = last && !call->accumulate[K] ? 0 : 1;
-        add_outer(bar->k, rows, n, head->q, r, &g);
-    }
-    if (bar->v.data != NULL && bar->out.data != NULL) {
-        const kern_real *p = kern_attention_drop(call, head, scratch->dropped, r);
-        g.n = head->value_width;
-        g.alpha = (kern_real)call->attr->attention.scale;
-        g.beta = last && !values_are_keys && !call->accumulate[V] ? 0 : 1;
-        add_outer(bar->v, p, n, bar->out, r, &g);
-    }
+    const gemm g = {.ta = true,
+                    .m = bound,
+                    .n = s->width,
+                    .k = bound - r,
+                    .alpha = (kern_real)scale,
+                    .beta = s->fresh ? 0 : 1,
+                    .a = left,
+                    .lda = n,
+                    .b = right.data + r * right.ld,
+                    .ldb = right.ld,
+                    .c = s->work.data,
+                    .ldc = s->work.ld};
+    KERN_NAME(kern_gemm_run)(&g, 1);
+    s->fresh = false;
 }
 
 /* q̄[:, begin … end) (+)= S̄ k. */
-static void query_cotangent(const kern_head *head, const kern_head *bar, const kern_real *scores,
-                            size_t begin, size_t end, bool accumulate)
+static void query_cotangent(const kern_head *head, const kern_head *bar,
+                            const kern_attention_scratch *scratch, size_t index, size_t begin,
+                            size_t end, bool accumulate)
 {
     const size_t n = head->tokens;
+    const kern_real *scores = scratch->scores + index * n * n;
+    const kern_panel k = kern_attention_gather(head->k, n, begin, end, scratch->operand);
     for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
         const size_t bound = kern_attention_block_end(n, r);
         const gemm g = {.m = bound - r,
@@ -144,11 +162,44 @@ static void query_cotangent(const kern_head *head, const kern_head *bar, const k
                         .beta = accumulate ? 1 : 0,
                         .a = scores + r * n,
                         .lda = n,
-                        .b = head->k.data + begin,
-                        .ldb = head->k.ld,
+                        .b = k.data,
+                        .ldb = k.ld,
                         .c = bar->q.data + r * bar->q.ld + begin,
                         .ldc = bar->q.ld};
         KERN_NAME(kern_gemm_run)(&g, 1);
+    }
+}
+
+/* S̄ of a whole head, and the cotangents of its keys and values. */
+static void head_cotangents(const kern_call *call, const kern_head *head, const kern_head *bar,
+                            const kern_attention_scratch *scratch, size_t at)
+{
+    const kern_attention_attr *a = &call->attr->attention;
+    const size_t n = head->tokens;
+    const bool values_are_keys = call->in[V].data == NULL;
+    sink keys = open_sink(bar->k, head->width, call->accumulate[K], scratch->key_gradient);
+    sink values =
+        open_sink(bar->v, head->value_width, call->accumulate[V], scratch->value_gradient);
+    sink *mixed = values_are_keys ? &keys : &values;
+    KERN_NAME(kern_transpose)
+    (scratch->transposed, n, head->v.data, head->v.ld, n, head->value_width);
+    /* The last block reaches every column, so it goes first and may overwrite. */
+    for (size_t blocks = (n + KERN_ATTENTION_BLOCK - 1) / KERN_ATTENTION_BLOCK; blocks > 0;
+         blocks--) {
+        const size_t r = (blocks - 1) * KERN_ATTENTION_BLOCK;
+        score_cotangent(call, head, bar, scratch, at, r);
+        if (keys.to.data != NULL) {
+            const kern_real *rows = scratch->scores + at % a->heads * n * n + r * n;
+            add_outer(&keys, rows, n, head->q, r, 1.0);
+        }
+        if (mixed->to.data != NULL && bar->out.data != NULL) {
+            const kern_real *p = kern_attention_drop(call, head, scratch->dropped, r);
+            add_outer(mixed, p, n, bar->out, r, a->scale);
+        }
+    }
+    close_sink(&keys, n);
+    if (!values_are_keys && bar->out.data != NULL) {
+        close_sink(&values, n);
     }
 }
 
@@ -159,19 +210,9 @@ static void vjp_heads(const kern_call *call, const kern_attention_scratch *scrat
     for (size_t h = begin; h < end; h++) {
         const kern_head head = kern_attention_head(call, call->in, call->out[0], sequence, h);
         const kern_head bar = kern_attention_head(call, call->d_in, call->d_out[0], sequence, h);
-        const size_t n = head.tokens;
-        KERN_NAME(kern_transpose)
-        (scratch->transposed, n, head.v.data, head.v.ld, n, head.value_width);
-        /* The last block reaches every column, so it goes first and may overwrite. */
-        for (size_t blocks = (n + KERN_ATTENTION_BLOCK - 1) / KERN_ATTENTION_BLOCK; blocks > 0;
-             blocks--) {
-            const size_t r = (blocks - 1) * KERN_ATTENTION_BLOCK;
-            score_cotangent(call, &head, &bar, scratch, sequence * a->heads + h, r);
-            key_value_cotangents(call, &head, &bar, scratch, h, r);
-        }
+        head_cotangents(call, &head, &bar, scratch, sequence * a->heads + h);
         if (bar.q.data != NULL && !a->shared_query) {
-            query_cotangent(&head, &bar, scratch->scores + h * n * n, 0, head.width,
-                            call->accumulate[Q]);
+            query_cotangent(&head, &bar, scratch, h, 0, head.width, call->accumulate[Q]);
         }
     }
 }
@@ -182,8 +223,7 @@ static void vjp_columns(const kern_call *call, const kern_attention_scratch *scr
     for (size_t h = 0; h < call->attr->attention.heads; h++) {
         const kern_head head = kern_attention_head(call, call->in, call->out[0], sequence, h);
         const kern_head bar = kern_attention_head(call, call->d_in, call->d_out[0], sequence, h);
-        query_cotangent(&head, &bar, scratch->scores + h * head.tokens * head.tokens, begin, end,
-                        call->accumulate[Q] || h > 0);
+        query_cotangent(&head, &bar, scratch, h, begin, end, call->accumulate[Q] || h > 0);
     }
 }
 

@@ -31,8 +31,8 @@ KERN_HOT static void head_scale_forward_rows(const kern_call *call, size_t begin
 {
     const size_t heads = call->attr->head_scale.heads;
     for (size_t r = begin; r < end; r++) {
-        scale_heads(call, row_of(call->out[0], r, call->out[0].cols),
-                    row_of(call->in[D], r, heads), row_of(call->in[Q], r, call->in[Q].cols), false);
+        scale_heads(call, row_of(call->out[0], r, call->out[0].cols), row_of(call->in[D], r, heads),
+                    row_of(call->in[Q], r, call->in[Q].cols), false);
     }
 }
 

@@ -4,6 +4,7 @@
  */
 #include "kernels/kern_blas.h"
 #include "kernels/kern_op.h"
+#include "kernels/kern_pack.h"
 #include "kernels/kern_real.h"
 #include "kernels/kern_rows.h"
 #include "kernels/kern_simd.h"
@@ -14,10 +15,9 @@ typedef KERN_NAME(kern_gemm) gemm;
 
 enum { X, W, BIAS, ADDEND };
 
-/* y (+)= α x op(W), where `reverse` means x op(W)ᵀ. Uses the transposed copy of W, when there is
- * one, so that the right operand is never transposed on the fly. */
+/* y (+)= α x op(W), where `reverse` means x op(W)ᵀ, from the packed weight when there is one. */
 static void multiply(const kern_call *call, kern_view y, kern_view x, const void *weight,
-                     const void *packed, bool reverse, bool accumulate)
+                     const kern_real *packed, bool reverse, bool accumulate)
 {
     const kern_view w = call->in[W];
     const bool plain = call->attr->linear.plain != reverse;
@@ -33,9 +33,9 @@ static void multiply(const kern_call *call, kern_view y, kern_view x, const void
               .c = y.data,
               .ldc = y.cols,
               .tb = !plain};
-    if (!plain && packed != NULL) {
-        g.b = packed;
-        g.ldb = w.rows;
+    if (packed != NULL) {
+        g.b = packed + (plain ? 0 : kern_pack_operand_size(w.rows, w.cols));
+        g.panels = true;
         g.tb = false;
     }
     KERN_NAME(kern_gemm_run)(&g, call->workers);

@@ -4,6 +4,7 @@
  */
 #include "kernels/kern_attention.h"
 #include "kernels/kern_op.h"
+#include "kernels/kern_size.h"
 
 static kern_status linear_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
                                 kern_error *err)
@@ -60,8 +61,9 @@ static kern_status attention_infer(const kern_attr *attr, const kern_shape *in, 
                           rows);
     }
     const size_t width = a->shared_query ? in[0].cols : in[0].cols / a->heads;
+    size_t wide = 0;
     if ((!a->shared_query && in[0].cols % a->heads != 0) || width == 0 ||
-        in[1].cols != width * a->heads || in[1].rows != rows) {
+        !kern_size_mul(width, a->heads, &wide) || in[1].cols != wide || in[1].rows != rows) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "attention with %zu heads cannot pair queries %zu × %zu with keys "
                           "%zu × %zu",
@@ -92,15 +94,13 @@ static double attention_flops(const kern_attr *attr, const kern_shape *in, const
     return 2.0 * pairs * widths * (double)(in[0].rows / a->tokens);
 }
 
-/* Per worker: the transposed operands of one head, a block of dropped weights, and the N × N scores
- * of every head (a whole sequence's, when its heads are spread over workers). */
 static size_t attention_scratch(const kern_attr *attr, const kern_shape *in, const kern_shape *out)
 {
     const kern_attention_attr *a = &attr->attention;
     const kern_shape values = in[2].rows == 0 ? in[1] : in[2];
-    const size_t widths = (in[1].cols + values.cols) / a->heads;
     (void)out;
-    return a->tokens * (widths + KERN_ATTENTION_BLOCK + a->heads * a->tokens);
+    return kern_attention_scratch_size(a->tokens, a->heads, in[1].cols / a->heads,
+                                       values.cols / a->heads);
 }
 
 const kern_op kern_op_attention = {

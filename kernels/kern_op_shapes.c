@@ -35,8 +35,9 @@ static kern_status check_shape(const char *op, const char *what, kern_shape s, k
                                kern_error *err)
 {
     if (!is_shape(s, expected.rows, expected.cols)) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT, "%s: %s is %zu × %zu, where %zu × %zu is needed",
-                          op, what, s.rows, s.cols, expected.rows, expected.cols);
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "%s: %s is %zu × %zu, where %zu × %zu is needed", op, what, s.rows,
+                          s.cols, expected.rows, expected.cols);
     }
     return KERN_OK;
 }

@@ -51,7 +51,7 @@ typedef struct kern_instruction {
 typedef struct kern_plan kern_plan;
 
 /* Plans `graph`, which must outlive the plan. KERN_INVALID_ARGUMENT when a seed is not a kept
- * result. */
+ * result or a `wrt` value not an input. Naming one twice is allowed. */
 kern_status kern_plan_create(kern_plan **out, const kern_graph *graph,
                              const kern_plan_options *options, kern_error *err);
 void kern_plan_destroy(kern_plan *plan);

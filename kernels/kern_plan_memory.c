@@ -9,6 +9,9 @@
 /* Reals per cache line in the smallest precision; offsets stay multiples of it. */
 enum { SLOT_UNIT = 16 };
 
+/* Largest buffer: no sum of an offset and the size of one slot overflows below it. */
+#define SLOTS_LIMIT (SIZE_MAX / 16)
+
 size_t kern_slots_add(kern_slots *slots, size_t size)
 {
     if (slots->count == slots->room) {
@@ -120,7 +123,13 @@ kern_status kern_slots_place(kern_slots *slots, size_t *total, kern_error *err)
     for (size_t i = 0; i < roots; i++) {
         order[i]->offset = lowest_gap(order[i], placed, i);
         insert_by_offset(placed, i, order[i]);
-        *total = kern_size_max(*total, order[i]->offset + order[i]->size);
+        size_t end;
+        if (!kern_size_add(order[i]->offset, order[i]->size, &end) || end > SLOTS_LIMIT) {
+            free(order);
+            return kern_raise(err, KERN_OVERFLOW,
+                              "the plan needs more memory than can be addressed");
+        }
+        *total = kern_size_max(*total, end);
     }
     for (size_t i = 0; i < slots->count; i++) {
         slots->items[i].offset = slots->items[kern_slots_root(slots, i)].offset;

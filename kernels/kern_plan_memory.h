@@ -44,7 +44,7 @@ size_t kern_slots_root(const kern_slots *slots, size_t index);
 bool kern_slots_merge(kern_slots *slots, size_t parent, size_t child, size_t time);
 
 /* Gives every slot an offset, largest first at the lowest place free over its whole life; *total is
- * the buffer size. Cost O(n²) in the number of slots. */
+ * the buffer size. KERN_OVERFLOW when it does not fit. Cost O(n²) in the number of slots. */
 kern_status kern_slots_place(kern_slots *slots, size_t *total, kern_error *err);
 
 void kern_slots_fini(kern_slots *slots);

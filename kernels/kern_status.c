@@ -26,6 +26,8 @@ const char *kern_status_gloss(kern_status status)
     return (unsigned)status < KERN_STATUS_COUNT ? status_glosses[status] : "unknown status";
 }
 
+#undef kern_raise /* the analysers' view of it */
+
 kern_status kern_raise(kern_error *err, kern_status status, const char *format, ...)
 {
     if (err != NULL) {

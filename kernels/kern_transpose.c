@@ -150,6 +150,5 @@ void KERN_NAME(kern_transpose)(kern_real *out, size_t ldo, const kern_real *in, 
     turn_blocks(c, whole_rows, whole_cols);
     copy_plain((copy){out + whole_rows, ldo, in + whole_rows * ldi, ldi}, rows - whole_rows,
                whole_cols);
-    copy_plain((copy){out + whole_cols * ldo, ldo, in + whole_cols, ldi}, rows,
-               cols - whole_cols);
+    copy_plain((copy){out + whole_cols * ldo, ldo, in + whole_cols, ldi}, rows, cols - whole_cols);
 }

@@ -85,10 +85,8 @@ static void mark_trainer(marks *out, const model_trainer *t, const void *sampler
 static void describe_moment(model_safetensors_tensor *out, const model_param *p, const char *name,
                             const float *moments)
 {
-    *out = (model_safetensors_tensor){.name = name,
-                                      .dtype = MODEL_DTYPE_F32,
-                                      .rank = p->rank,
-                                      .data = moments + p->offset};
+    *out = (model_safetensors_tensor){
+        .name = name, .dtype = MODEL_DTYPE_F32, .rank = p->rank, .data = moments + p->offset};
     out->shape[0] = p->rank == 2 ? p->rows : p->cols;
     out->shape[1] = p->rank == 2 ? p->cols : 0;
 }
@@ -128,14 +126,10 @@ static kern_status write_optimizer(const model_trainer *t, const char *path, con
     char *training = NULL;
     KERN_TRY(model_training_to_text(&t->settings, &training, err));
     const model_safetensors_pair pairs[] = {
-        {"format", "basin-optimizer"},
-        {"family", model_config_family_name(&t->m->config)},
-        {"step", mark->step},
-        {"updates", mark->updates},
-        {"weights", mark->weights},
-        {"data", mark->data},
-        {"sampler", mark->sampler},
-        {"training", training},
+        {"format", "basin-optimizer"}, {"family", model_config_family_name(&t->m->config)},
+        {"step", mark->step},          {"updates", mark->updates},
+        {"weights", mark->weights},    {"data", mark->data},
+        {"sampler", mark->sampler},    {"training", training},
     };
     const kern_status status =
         write_tensors(t, path, sampler, pairs, sizeof pairs / sizeof pairs[0], err);
@@ -155,11 +149,8 @@ static kern_status write_next(const model_trainer *t, const model__checkpoint_pa
     model_sampler_save(&t->sampler, state);
     mark_trainer(&mark, t, state, size);
     const model_safetensors_pair extra[] = {{"step", mark.step}, {"weights", mark.weights}};
-    const model_safetensors_tensor sampler = {.name = sampler_name,
-                                              .dtype = MODEL_DTYPE_U8,
-                                              .rank = 1,
-                                              .shape = {size},
-                                              .data = state};
+    const model_safetensors_tensor sampler = {
+        .name = sampler_name, .dtype = MODEL_DTYPE_U8, .rank = 1, .shape = {size}, .data = state};
     kern_status status = model_weights_write(t->m, paths->model_next, extra, 2, err);
     if (status == KERN_OK) {
         status = write_optimizer(t, paths->optimizer_next, &mark, &sampler, err);
@@ -238,8 +229,7 @@ static kern_status read_moment(const pair *files, const model_param *p, const ch
     const size_t shape[] = {p->rank == 2 ? p->rows : p->cols, p->cols};
     const model_safetensors_entry *entry = NULL;
     (void)snprintf(name, sizeof name, "%s%s", start, p->name);
-    KERN_TRY(
-        model_safetensors_require(files->optimizer, name, p->rank, shape, &entry, err));
+    KERN_TRY(model_safetensors_require(files->optimizer, name, p->rank, shape, &entry, err));
     float *out = moments + p->offset;
     KERN_TRY(model_safetensors_read_f32(files->optimizer, entry, out, entry->count, err));
     KERN_TRY(model_values_check_finite_f32(name, out, entry->count, err));
@@ -261,11 +251,11 @@ static kern_status read_sampler(const pair *files, model_trainer *t, kern_error 
     const char *mark = NULL;
     char hash[MODEL__HASH_TEXT];
     KERN_TRY(get_mark(files, "sampler", &mark, err));
-    KERN_TRY(
-        model_safetensors_require(files->optimizer, sampler_name, 1, &size, &entry, err));
+    KERN_TRY(model_safetensors_require(files->optimizer, sampler_name, 1, &size, &entry, err));
     if (entry->dtype != MODEL_DTYPE_U8) {
-        return kern_raise(err, KERN_BAD_INPUT, "tensor '%s' of '%s' has the type %s; accepted is U8",
-                          sampler_name, files->paths->optimizer, model_dtype_word(entry->dtype));
+        return kern_raise(err, KERN_BAD_INPUT,
+                          "tensor '%s' of '%s' has the type %s; accepted is U8", sampler_name,
+                          files->paths->optimizer, model_dtype_word(entry->dtype));
     }
     void *state = malloc(size);
     if (state == NULL) {

@@ -136,9 +136,10 @@ kern_status model_checkpoint_step(const model_safetensors *file, const char *pat
     errno = 0;
     const unsigned long long value = strtoull(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0) {
-        return kern_raise(err, KERN_BAD_INPUT,
-                          "the step in the metadata of '%s' is \"%.40s\"; a whole number is accepted",
-                          path, text);
+        return kern_raise(
+            err, KERN_BAD_INPUT,
+            "the step in the metadata of '%s' is \"%.40s\"; a whole number is accepted", path,
+            text);
     }
     *step = (size_t)value;
     return KERN_OK;
@@ -185,9 +186,10 @@ static kern_status raise_no_pair(const model__checkpoint_paths *paths, const pai
                           paths->model, paths->optimizer);
     }
     if (m->step != o->step) {
-        return kern_raise(err, KERN_BAD_INPUT,
-                          "'%s' is from step %zu and '%s' from step %zu; they must be saved together",
-                          paths->model, m->step, paths->optimizer, o->step);
+        return kern_raise(
+            err, KERN_BAD_INPUT,
+            "'%s' is from step %zu and '%s' from step %zu; they must be saved together",
+            paths->model, m->step, paths->optimizer, o->step);
     }
     return kern_raise(err, KERN_BAD_INPUT,
                       "'%s' and '%s' were not saved together: they are from step %zu of different "
@@ -215,8 +217,7 @@ kern_status model__checkpoint_repair(const char *folder, const model__checkpoint
         if (!is_pair(&m, &o_next)) {
             return raise_no_pair(paths, &m, &o, err);
         }
-        KERN_TRY(
-            model__checkpoint_promote(folder, paths->optimizer_next, paths->optimizer, err));
+        KERN_TRY(model__checkpoint_promote(folder, paths->optimizer_next, paths->optimizer, err));
     }
     KERN_TRY(remove_file(paths->model_next, err));
     KERN_TRY(remove_file(paths->optimizer_next, err));

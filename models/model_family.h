@@ -63,13 +63,13 @@ kern_value model_build_linear_plain(model_builder *b, kern_value x, kern_value w
 
 /* a + scale · s^power · (f ⊙ γ). */
 kern_value model_build_affine(model_builder *b, kern_value a, kern_value f, kern_value s,
-                              kern_value gamma, kern_affine_attr attr);
+                              kern_value gamma, kern_affine_attr affine);
 
 /* Dropout with the configuration's probability; x itself when that is zero. */
 kern_value model_build_dropout(model_builder *b, kern_value x);
 
 /* Norm; sigma may be NULL. */
 kern_value model_build_norm(model_builder *b, kern_value x, const char *weight, const char *bias,
-                            kern_norm_attr attr, kern_value *sigma);
+                            kern_norm_attr norm, kern_value *sigma);
 
 #endif

@@ -18,7 +18,7 @@ static kern_status pack_weights(model_forward *f, kern_error *err)
     if (f->packed == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "no memory for copies of %zu weights", count);
     }
-    kern_graph_pack(f->graph.graph, backend, f->packed, f->m->values);
+    kern_graph_pack(f->graph.graph, backend, f->packed, f->m->values, 1);
     return KERN_OK;
 }
 

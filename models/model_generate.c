@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum {
-    SHORTEST = 16,  /* tokens of the smallest graph */
-    LENGTHS = 32,   /* most graphs: each is twice as long as the one before */
-    ROUND = 4,      /* prompts per thread between two reports of progress */
+    SHORTEST = 16, /* tokens of the smallest graph */
+    LENGTHS = 32,  /* most graphs: each is twice as long as the one before */
+    ROUND = 4,     /* prompts per thread between two reports of progress */
     MAX_THREADS = 4096
 };
 
@@ -153,8 +153,8 @@ static void compute_logits(const generator *g, size_t index, const int32_t *ids,
     model_forward_run(&g->readout, index, NULL, NULL);
     const void *logits = model_forward_value(&g->readout, index, g->readout.graph.logits);
     for (size_t i = 0; i < g->vocab; i++) {
-        l->logits[i] =
-            real == sizeof(float) ? (double)((const float *)logits)[i] : ((const double *)logits)[i];
+        l->logits[i] = real == sizeof(float) ? (double)((const float *)logits)[i]
+                                             : ((const double *)logits)[i];
     }
 }
 
@@ -195,10 +195,9 @@ static kern_status continue_prompt(const generator *g, size_t index, size_t numb
     }
     kern_rng *rng =
         kern_rng_create(g->sampling->seed, "generate", g->sampling->first_index + number);
-    kern_status status;
+    kern_status status = KERN_NO_MEMORY;
     if (ids == NULL || rng == NULL) {
-        status = kern_raise(&l->error, KERN_NO_MEMORY, "no memory for %zu new tokens",
-                            g->sampling->max_new);
+        (void)kern_raise(&l->error, status, "no memory for %zu new tokens", g->sampling->max_new);
     } else {
         memcpy(ids, prompt->ids, prompt->n * sizeof *ids);
         status = continue_ids(g, index, number, ids, rng);

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 
 typedef struct model_sampling {
-    bool greedy;        /* most probable token, of equal ones the first; temperature, top_k unused */
+    bool greedy; /* most probable token, of equal ones the first; temperature, top_k unused */
     double temperature; /* logits are divided by it; finite and > 0 */
     size_t top_k;       /* draw among the k most probable tokens only; 0: all */
     size_t vocab;       /* draw among ids below this (a padded vocabulary); 0: all */

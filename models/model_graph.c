@@ -6,6 +6,9 @@
 static const model_step no_step = {KERN_NO_VALUE, KERN_NO_VALUE, KERN_NO_VALUE,
                                    KERN_NO_VALUE, KERN_NO_VALUE, KERN_NO_VALUE};
 
+/* Largest number of tokens in a batch, and of steps. */
+#define SIZES_MAX ((size_t)1 << 40)
+
 static kern_status check_options(const model *m, const model_graph_options *o, kern_error *err)
 {
     const model_config *c = &m->config;
@@ -13,13 +16,24 @@ static kern_status check_options(const model *m, const model_graph_options *o, k
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "a batch of %zu sequences of %zu tokens is empty", o->batch, o->tokens);
     }
+    if (o->batch > SIZES_MAX / o->tokens || o->steps > SIZES_MAX) {
+        return kern_raise(
+            err, KERN_INVALID_ARGUMENT,
+            "%zu sequences of %zu tokens over %zu steps are too many; accepted are up "
+            "to %zu tokens and %zu steps",
+            o->batch, o->tokens, o->steps, SIZES_MAX, SIZES_MAX);
+    }
+    if (o->start == MODEL_START_G && model_family_get(c->family)->build_energy == NULL) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "a %s model has no energy; accepted is nrgpt",
+                          model_config_family_name(c));
+    }
     if (o->start == MODEL_START_TOKENS && o->tokens > c->block_size) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "%zu tokens are longer than the model's block of %zu", o->tokens,
                           c->block_size);
     }
-    if (c->family == MODEL_GPT && !c->recurrent && o->start == MODEL_START_TOKENS &&
-        o->steps != c->n_layer) {
+    if (c->family == MODEL_GPT && !c->recurrent &&
+        (o->start == MODEL_START_TOKENS ? o->steps != c->n_layer : o->steps > c->n_layer)) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "a GPT with %zu distinct blocks cannot take %zu steps", c->n_layer,
                           o->steps);
@@ -129,6 +143,7 @@ static kern_status allocate(model_graph *out, size_t steps, kern_error *err)
     }
     for (size_t t = 0; t <= steps; t++) {
         out->steps[t] = no_step;
+        out->states[t] = KERN_NO_VALUE;
     }
     return KERN_OK;
 }
@@ -136,8 +151,9 @@ static kern_status allocate(model_graph *out, size_t steps, kern_error *err)
 kern_status model_graph_init(model_graph *out, const model *m, const model_graph_options *options,
                              kern_error *err)
 {
+    *out = (model_graph){0};
     KERN_TRY(check_options(m, options, err));
-    kern_status status = allocate(out, options->steps, err);
+    kern_status status = allocate(out, options->start == MODEL_START_G ? 0 : options->steps, err);
     if (status == KERN_OK) {
         model_builder b = {.graph = out->graph,
                            .config = &m->config,

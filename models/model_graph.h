@@ -22,7 +22,8 @@ typedef enum model_start {
 typedef struct model_graph_options {
     size_t batch;
     size_t tokens;
-    size_t steps; /* how often the block is applied; a plain GPT accepts its n_layer only */
+    size_t steps; /* how often the block is applied; a plain GPT accepts its n_layer, or fewer when
+                   * started from a state; MODEL_START_G takes no step */
     model_start start;
     bool readout;    /* logits */
     bool loss;       /* negative log likelihood per token; implies readout */
@@ -42,8 +43,8 @@ typedef struct model_graph {
 } model_graph;
 
 /* Builds the graph. KERN_INVALID_ARGUMENT when there are no tokens, or more than block_size while
- * the embedding is part of the graph, or when a plain GPT is asked for other than n_layer blocks.
- */
+ * the embedding is part of the graph, when a plain GPT is asked for other than n_layer blocks,
+ * or a family without an energy for one. On failure *out is zeroed. */
 kern_status model_graph_init(model_graph *out, const model *m, const model_graph_options *options,
                              kern_error *err);
 void model_graph_fini(model_graph *g);

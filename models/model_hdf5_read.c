@@ -257,7 +257,7 @@ static kern_status read_texts(const source *s, char ***out, size_t count, kern_e
     }
     KERN_TRY(H5Tis_variable_str(s->type) > 0 ? read_variable(s, out, count, err)
                                              : read_fixed(s, out, count, err));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; *out != NULL && i < count; i++) {
         const kern_status status = model_hdf5_check_text((*out)[i], s->name, err);
         if (status != KERN_OK) {
             free(*out);
@@ -384,7 +384,7 @@ kern_status model_hdf5_read_attr_string(const model_hdf5_reader *reader, const c
         close_source(&s);
     }
     model_hdf5_quiet_end(q);
-    if (status == KERN_OK) {
+    if (status == KERN_OK && texts != NULL) {
         *value = strdup(texts[0]);
         status = *value == NULL ? model_hdf5_no_memory(err) : KERN_OK;
     }

@@ -29,7 +29,7 @@ static kern_status build_graph(model_map *map, size_t tokens, kern_error *err)
     if (map->packed == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "no memory for a map of %zu numbers", map->size);
     }
-    kern_graph_pack(map->graph.graph, map->m->backend, map->packed, map->m->values);
+    kern_graph_pack(map->graph.graph, map->m->backend, map->packed, map->m->values, 1);
     return KERN_OK;
 }
 

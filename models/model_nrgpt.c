@@ -4,12 +4,12 @@
  *   g = norm(x),   x' = x − η ∂E/∂g,   E_A = E^AT_A + s E^FF_A.
  *
  * The code follows the force f = −∂E/∂g, so every product has a positive sign:
- *   attention    f += α Σ_h Σ_B p^h_AB J_hᵀ g_B,        E^AT = −(α/β) Σ_h log Σ_B exp(β g_Bᵀ J_h
- * g_A) exact self   f += α Σ_h p^h_AA J_h g_A               (only under the inclusive mask) FF1 f
- * += 2 s Wᵀ(σσ′)(z),                     E = −‖σ(z)‖²,  z = Wg + b FF2          f += 2 s
- * W_aᵀ[σ′(z_a) ⊙ W_bᵀ(σσ′)(z_b)], E = −‖σ(z_b)‖² FF2W         f += s(W₂σ(z) + b₂ + W₁ᵀ[σ′(z) ⊙
- * W₂ᵀg]), E = −gᵀ(W₂σ(z) + b₂) A head is a full D×D matrix H_h (J_h = H_hᵀ), or J_h = K_hᵀQ_h of
- * rank r.
+ *   attention   E^AT = −(α/β) Σ_h log Σ_B exp(β g_Bᵀ J_h g_A),  f += α Σ_h Σ_B p^h_AB J_hᵀ g_B
+ *   exact self  (only under the inclusive mask)                 f += α Σ_h p^h_AA J_h g_A
+ *   FF1         E = −‖σ(z)‖², z = Wg + b,                       f += 2 s Wᵀ(σσ′)(z)
+ *   FF2         E = −‖σ(z_b)‖²,             f += 2 s W_aᵀ[σ′(z_a) ⊙ W_bᵀ(σσ′)(z_b)]
+ *   FF2W        E = −gᵀ(W₂σ(z) + b₂),       f += s(W₂σ(z) + b₂ + W₁ᵀ[σ′(z) ⊙ W₂ᵀg])
+ * A head is a full D×D matrix H_h (J_h = H_hᵀ), or J_h = K_hᵀQ_h of rank r.
  */
 #include "models/model_family.h"
 

@@ -41,7 +41,7 @@ void model_optimizer_fini(model_optimizer *o);
 
 /* One update of `weights` with rate `lr`. `gradients` holds `lanes` vectors of params->length; they
  * are consumed: on return they are zero, ready to be added to. *norm is the global norm before
- * clipping. A norm that is not finite changes nothing and returns KERN_NAN. */
+ * clipping. A norm that is not finite leaves weights and moments alone and returns KERN_NAN. */
 kern_status model_optimizer_step(model_optimizer *o, float *weights, float *const *gradients,
                                  size_t lanes, double lr, int workers, double *norm,
                                  kern_error *err);

@@ -32,8 +32,12 @@ kern_status model_run_path(char **path, const char *folder, const char *name, ke
 /* The files of a run. When a run is overwritten they go in this order, so that a break leaves no
  * file that could be taken for part of the new run. */
 static const char *const run_files[] = {
-    MODEL_RUN_OPTIMIZER MODEL_RUN_NEXT, MODEL_RUN_MODEL MODEL_RUN_NEXT, MODEL_RUN_OPTIMIZER,
-    MODEL_RUN_MODEL,                    MODEL_RUN_METRICS,              MODEL_RUN_CONFIG,
+    MODEL_RUN_OPTIMIZER MODEL_RUN_NEXT,
+    MODEL_RUN_MODEL MODEL_RUN_NEXT,
+    MODEL_RUN_OPTIMIZER,
+    MODEL_RUN_MODEL,
+    MODEL_RUN_METRICS,
+    MODEL_RUN_CONFIG,
 };
 
 enum { RUN_FILES = sizeof run_files / sizeof run_files[0] };
@@ -154,6 +158,10 @@ void model_run_fini(model_run *run)
 static kern_status load_model(model *m, size_t *step, const char *path, kern_error *err)
 {
     model_safetensors *file = NULL;
+    if (access(path, F_OK) != 0) {
+        return kern_raise(err, KERN_NOT_FOUND,
+                          "'%s' does not exist: nothing was saved in this run yet", path);
+    }
     KERN_TRY(model_safetensors_create(&file, path, err));
     kern_status status = model_weights_check_config(file, path, &m->config, err);
     if (status == KERN_OK) {

@@ -23,11 +23,11 @@
 
 enum { MODEL_RUN_VERSION = 1 };
 
-#define MODEL_RUN_CONFIG "config.json"
-#define MODEL_RUN_MODEL "model.safetensors"
+#define MODEL_RUN_CONFIG    "config.json"
+#define MODEL_RUN_MODEL     "model.safetensors"
 #define MODEL_RUN_OPTIMIZER "optimizer.safetensors"
-#define MODEL_RUN_METRICS "metrics.csv"
-#define MODEL_RUN_NEXT ".next" /* behind the name of a file that is about to replace it */
+#define MODEL_RUN_METRICS   "metrics.csv"
+#define MODEL_RUN_NEXT      ".next" /* behind the name of a file that is about to replace it */
 
 /* What a run is made from; everything is borrowed. */
 typedef struct model_recipe {

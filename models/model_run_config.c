@@ -115,7 +115,8 @@ static kern_status fill(cJSON *object, const model_recipe *recipe, kern_error *e
 {
     KERN_TRY(model_json_add_string(object, "format", run_format, err));
     KERN_TRY(model_json_add_size(object, "version", MODEL_RUN_VERSION, err));
-    KERN_TRY(model_json_add_string(object, "family", model_config_family_name(recipe->config), err));
+    KERN_TRY(
+        model_json_add_string(object, "family", model_config_family_name(recipe->config), err));
     KERN_TRY(add_model(object, recipe->config, err));
     KERN_TRY(add_tokenizer(object, recipe->tokenizer, err));
     KERN_TRY(add_data(object, recipe, err));

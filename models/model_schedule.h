@@ -23,9 +23,11 @@ typedef struct model_schedule {
     size_t total;  /* steps in all */
 } model_schedule;
 
-/* Rate of step t = 0, 1, …: peak·(t+1)/warmup while t < warmup; after it, with u = (t −
- * warmup)/(total − warmup) held at 1 beyond the end, constant     peak cosine       floor + (peak −
- * floor)(1 + cos πu)/2 exponential  peak·(floor/peak)^u */
+/* Rate of step t = 0, 1, …: peak·(t+1)/warmup while t < warmup; after it, with
+ * u = (t − warmup)/(total − warmup) held at 1 beyond the end,
+ *   constant     peak
+ *   cosine       floor + (peak − floor)(1 + cos πu)/2
+ *   exponential  peak·(floor/peak)^u */
 double model_schedule_rate(const model_schedule *schedule, size_t step);
 
 /* KERN_INVALID_ARGUMENT unless peak is positive and finite, 0 ≤ floor ≤ peak (0 < floor when

@@ -78,14 +78,22 @@ static kern_status prepare(loss_task *task, const model *m, size_t lanes, kern_e
     return model_forward_init(&task->forward, m, &options, lanes, err);
 }
 
-static kern_status run_windows(loss_task *task, model_progress *progress, void *context,
-                               kern_error *err)
+/* How a part is to be scored. */
+typedef struct loss_options {
+    size_t window;
+    int threads;
+    model_progress *progress;
+    void *context;
+} loss_options;
+
+static kern_status run_windows(loss_task *task, const loss_options *options, kern_error *err)
 {
     const size_t lanes = task->forward.n_lanes;
     for (task->begin = 0; task->begin < task->windows; task->begin = task->end) {
         task->end = kern_size_min(task->windows, task->begin + ROUND * lanes);
         kern_parallel_run((int)lanes, loss_worker, task);
-        if (progress != NULL && !progress(context, task->end, task->windows)) {
+        if (options->progress != NULL &&
+            !options->progress(options->context, task->end, task->windows)) {
             return kern_raise(err, KERN_INTERRUPTED, "stopped after %zu of %zu windows", task->end,
                               task->windows);
         }
@@ -110,8 +118,10 @@ static kern_status finish(const loss_task *task, const model_stream *stream, mod
 }
 
 static kern_status check_loss(const model *m, const model_stream *stream, size_t count,
-                              size_t window, int threads, kern_error *err)
+                              const loss_options *options, kern_error *err)
 {
+    const int threads = options->threads;
+    const size_t window = options->window;
     if (threads < 1 || threads > MAX_THREADS) {
         return kern_raise(err, KERN_INVALID_ARGUMENT, "%d threads are not between 1 and %d",
                           threads, MAX_THREADS);
@@ -138,16 +148,19 @@ kern_status model_score_loss(const model *m, const model_stream *stream, model_p
                              size_t window, int threads, model_progress *progress, void *context,
                              model_loss *out, kern_error *err)
 {
+    const loss_options options = {window, threads, progress, context};
     size_t count = 0;
     loss_task task = {.ids = model_stream_part(stream, part, &count)};
     *out = (model_loss){0};
-    KERN_TRY(check_loss(m, stream, count, window, threads, err));
+    KERN_TRY(check_loss(m, stream, count, &options, err));
     task.n = count - 1;
-    task.window = kern_size_min(window > 0 ? window : m->config.block_size, task.n);
+    task.window = window > 0 ? window : m->config.block_size;
+    task.window = kern_size_min(task.window, task.n);
     task.windows = (task.n - 1) / task.window + 1;
-    kern_status status = prepare(&task, m, kern_size_min((size_t)threads, task.windows), err);
+    const size_t lanes = kern_size_min((size_t)threads, task.windows);
+    kern_status status = prepare(&task, m, lanes, err);
     if (status == KERN_OK) {
-        status = run_windows(&task, progress, context, err);
+        status = run_windows(&task, &options, err);
     }
     if (status == KERN_OK) {
         status = finish(&task, stream, out, err);

@@ -22,8 +22,8 @@ typedef struct model_loss {
  * of `window` inputs (0: block_size), one behind the other, so a token sees what precedes it in its
  * window; the last window may be shorter. Nothing is random, and the result does not depend on the
  * number of threads. `progress` (may be NULL) counts windows. KERN_INVALID_ARGUMENT for a window
- * above block_size; KERN_BAD_INPUT for a part of fewer than two tokens or tokens outside the
- * model's vocabulary; KERN_NAN when the loss is not finite; KERN_INTERRUPTED; KERN_NO_MEMORY. */
+ * above block_size; KERN_BAD_INPUT for a part of fewer than two tokens or a vocabulary larger than
+ * the model's; KERN_NAN when the loss is not finite; KERN_INTERRUPTED; KERN_NO_MEMORY. */
 kern_status model_score_loss(const model *m, const model_stream *stream, model_part part,
                              size_t window, int threads, model_progress *progress, void *context,
                              model_loss *out, kern_error *err);

@@ -4,10 +4,13 @@
  * double precision.
  *
  * With g_A = norm(x_A), v_A = ∂E_A/∂g_A (both slots of the self term), J_A = ΓP_A/σ_A the norm's
- * Jacobian and Δ the change from step t to t + 1: actual      E_A(t+1) − E_A(t) self        v_A·J_A
- * Δx_A, the first-order effect of the token's own move; equals −(c/σ_A)|P_AΓv_A|² when the update
- * is exact and η = cΓ (for any γ) cross       Σ_{B<A} (∂E_A/∂g_B)·Δg_B, the first-order effect of
- * the moving prefix What is left, actual − self − cross, is curvature: second order in the step.
+ * Jacobian and Δ the change from step t to t + 1:
+ *   actual  E_A(t+1) − E_A(t)
+ *   self    v_A·J_A Δx_A, the first-order effect of the token's own move; with the exact update
+ *           and η = cΓ (any γ) it is −(c/σ_A) w·P_A w with w = Γv_A, and −(c/σ_A)|P_A w|² when
+ *           ε = 0, since P_A is a projector then
+ *   cross   Σ_{B<A} (∂E_A/∂g_B)·Δg_B, the first-order effect of the moving prefix
+ * What is left, actual − self − cross, is curvature: second order in the step.
  */
 #ifndef BASIN_MODEL_TRACE_H
 #define BASIN_MODEL_TRACE_H

@@ -26,12 +26,14 @@ model_training model_training_default(void)
 
 static kern_status check_adamw(const model_adamw *a, kern_error *err)
 {
-    if (!(a->beta1 >= 0.0) || !(a->beta1 < 1.0) || !(a->beta2 >= 0.0) || !(a->beta2 < 1.0)) {
+    /* The update runs in single precision, where the bounds must hold too. */
+    if (!(a->beta1 >= 0.0) || !((float)a->beta1 < 1.0F) || !(a->beta2 >= 0.0) ||
+        !((float)a->beta2 < 1.0F)) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "AdamW's β = (%g, %g) must both lie in 0 ≤ β < 1", a->beta1, a->beta2);
     }
-    if (!(a->epsilon > 0.0) || !(a->weight_decay >= 0.0) || !(a->clip >= 0.0) ||
-        !isfinite(a->weight_decay) || !isfinite(a->clip)) {
+    if (!((float)a->epsilon > 0.0F) || !isfinite(a->epsilon) || !(a->weight_decay >= 0.0) ||
+        !(a->clip >= 0.0) || !isfinite(a->weight_decay) || !isfinite(a->clip)) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "AdamW takes ε > 0, weight decay ≥ 0 and clipping ≥ 0, not %g, %g, %g",
                           a->epsilon, a->weight_decay, a->clip);
@@ -123,6 +125,16 @@ static kern_status build_buffers(model_trainer *t, kern_error *err)
     return KERN_OK;
 }
 
+static kern_status check_vocabulary(const model *m, const model_stream *stream, kern_error *err)
+{
+    if (stream->vocab_size > m->config.vocab_size) {
+        return kern_raise(err, KERN_BAD_INPUT,
+                          "the data has %zu different tokens, the model knows %zu",
+                          stream->vocab_size, m->config.vocab_size);
+    }
+    return KERN_OK;
+}
+
 static kern_status check_model(const model *m, const model_stream *stream, const model_training *s,
                                kern_error *err)
 {
@@ -135,12 +147,7 @@ static kern_status check_model(const model *m, const model_stream *stream, const
                           "a window of %zu tokens is longer than the model's block of %zu",
                           s->window, m->config.block_size);
     }
-    if (stream->vocab_size > m->config.vocab_size) {
-        return kern_raise(err, KERN_BAD_INPUT,
-                          "the data has %zu different tokens, the model knows %zu",
-                          stream->vocab_size, m->config.vocab_size);
-    }
-    return KERN_OK;
+    return check_vocabulary(m, stream, err);
 }
 
 static kern_status build(model_trainer *t, const model_stream *stream, kern_error *err)
@@ -275,7 +282,15 @@ static double run_batch(model_trainer *t, bool backward, uint64_t dropout_key)
 
 static void pack_weights(model_trainer *t)
 {
-    kern_graph_pack(t->graph.graph, t->m->backend, t->packed, t->m->values);
+    kern_graph_pack(t->graph.graph, t->m->backend, t->packed, t->m->values, t->settings.threads);
+}
+
+/* What a failed step has added must not reach the next one. */
+static void clear_gradients(model_trainer *t)
+{
+    for (int i = 0; i < t->n_lanes; i++) {
+        memset(t->lanes[i].gradients, 0, t->m->params.length * sizeof(float));
+    }
 }
 
 kern_status model_trainer_step(model_trainer *t, model_step_report *report, kern_error *err)
@@ -289,6 +304,7 @@ kern_status model_trainer_step(model_trainer *t, model_step_report *report, kern
     report->loss = run_batch(t, true, key);
     report->rate = model_schedule_rate(&t->settings.schedule, t->step);
     if (!isfinite(report->loss)) {
+        clear_gradients(t);
         return kern_raise(err, KERN_NAN, "the loss is not finite at step %zu", t->step);
     }
     for (int i = 0; i < t->n_lanes; i++) {
@@ -304,6 +320,11 @@ kern_status model_trainer_evaluate(model_trainer *t, const model_stream *stream,
                                    size_t batches, double *loss, kern_error *err)
 {
     model_sampler sampler;
+    if (batches == 0) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "a loss cannot be measured on 0 batches, use 1 or more");
+    }
+    KERN_TRY(check_vocabulary(t->m, stream, err));
     KERN_TRY(model_sampler_init(&sampler, stream, part, t->settings.batch, t->settings.window,
                                 t->settings.seed, err));
     pack_weights(t);

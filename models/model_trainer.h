@@ -74,7 +74,9 @@ void model_trainer_destroy(model_trainer *t);
 kern_status model_trainer_step(model_trainer *t, model_step_report *report, kern_error *err);
 
 /* Mean loss over `batches` batches of windows of `part`, drawn from stream (seed, part) afresh, so
- * that every call measures the same windows. Weights are not touched. */
+ * that every call measures the same windows; dropout is off. Weights are not touched.
+ * KERN_INVALID_ARGUMENT for no batches; KERN_BAD_INPUT when the part is shorter than a window or
+ * has tokens that the model does not know. */
 kern_status model_trainer_evaluate(model_trainer *t, const model_stream *stream, model_part part,
                                    size_t batches, double *loss, kern_error *err);
 

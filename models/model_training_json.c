@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_training_json.h"
 
+#include "kernels/kern_size.h"
 #include "models/model_utf8.h"
 
 #include <float.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { TRAINING_TEXT = 1 << 16, TRAINING_THREADS = 4096, KEYS_TEXT = 512 };
@@ -13,12 +15,12 @@ kern_status model_json_check_keys(const char *what, const cJSON *object, const c
 {
     for (const cJSON *item = object->child; item != NULL; item = item->next) {
         char accepted[KEYS_TEXT] = "";
+        size_t used = 0;
         size_t i = 0;
         while (keys[i] != NULL && strcmp(keys[i], item->string) != 0) {
-            if (strlen(accepted) + strlen(keys[i]) + 3 < sizeof accepted) {
-                (void)strcat(accepted, i == 0 ? "" : ", ");
-                (void)strcat(accepted, keys[i]);
-            }
+            const size_t room = sizeof accepted - used;
+            const int n = snprintf(accepted + used, room, "%s%s", i == 0 ? "" : ", ", keys[i]);
+            used += n > 0 ? kern_size_min((size_t)n, room - 1) : 0;
             i++;
         }
         if (keys[i] == NULL) {
@@ -111,9 +113,8 @@ static kern_status read_adamw(const cJSON *object, model_adamw *a, kern_error *e
 
 static kern_status read_fields(const cJSON *object, model_training *t, kern_error *err)
 {
-    static const char *const keys[] = {"batch", "window",    "micro_batch", "schedule",
-                                       "adamw", "recompute", "threads",     "seed",
-                                       NULL};
+    static const char *const keys[] = {"batch",     "window",  "micro_batch", "schedule", "adamw",
+                                       "recompute", "threads", "seed",        NULL};
     size_t threads = 0;
     KERN_TRY(model_json_check_keys("\"training\"", object, keys, err));
     KERN_TRY(model_json_get_size(object, "batch", 1, MODEL_JSON_WHOLE_MAX, &t->batch, err));
@@ -162,8 +163,8 @@ kern_status model_training_to_text(const model_training *training, char **text, 
 kern_status model_training_from_text(model_training *training, const char *text, kern_error *err)
 {
     cJSON *object = NULL;
-    KERN_TRY(model_json_parse("the training settings", text, strlen(text), TRAINING_TEXT, &object,
-                              err));
+    KERN_TRY(
+        model_json_parse("the training settings", text, strlen(text), TRAINING_TEXT, &object, err));
     const kern_status status = model_training_read_json(object, training, err);
     cJSON_Delete(object);
     return status;

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_vectors.h"
 
-#include "kernels/kern_exec.h"
-#include "kernels/kern_lapack.h"
 #include "kernels/kern_size.h"
-#include "models/model_graph.h"
-#include "models/model_map.h"
-#include "models/model_safetensors.h"
+#include "models/model_vectors_private.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -14,26 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct checker {
-    const model_safetensors *file;
-    model_vectors_report *report;
-    kern_error *err;
-    model *m;
-    size_t batch;
-    size_t tokens;
-    int32_t *idx;
-    int32_t *targets;
-    model_graph graph;
-    kern_plan *plan;
-    kern_exec *exec;
-    double *packed;
-    double *gradients;
-} checker;
-
 /* ---- reading -------------------------------------------------------------------------------- */
 
 /* All values of tensor `entry`; the caller frees them. */
-static kern_status read_tensor(const checker *c, const model_safetensors_entry *entry,
+static kern_status read_tensor(const model__checker *c, const model_safetensors_entry *entry,
                                double **values)
 {
     *values = malloc((entry->count + 1) * sizeof **values);
@@ -49,7 +29,8 @@ static kern_status read_tensor(const checker *c, const model_safetensors_entry *
     return status;
 }
 
-static kern_status read_named(const checker *c, const char *name, size_t count, double **values)
+kern_status model__checker_read(const model__checker *c, const char *name, size_t count,
+                                double **values)
 {
     const model_safetensors_entry *entry = model_safetensors_find(c->file, name);
     *values = NULL;
@@ -61,7 +42,7 @@ static kern_status read_named(const checker *c, const char *name, size_t count, 
     return read_tensor(c, entry, values);
 }
 
-static kern_status read_ids(const checker *c, const char *name, size_t limit, int32_t **ids)
+static kern_status read_ids(const model__checker *c, const char *name, size_t limit, int32_t **ids)
 {
     const size_t shape[] = {c->batch, c->tokens};
     const model_safetensors_entry *entry;
@@ -86,14 +67,14 @@ static kern_status read_ids(const checker *c, const char *name, size_t limit, in
     return status;
 }
 
-static kern_status read_weights(checker *c)
+static kern_status read_weights(model__checker *c)
 {
     for (size_t i = 0; i < c->m->params.count; i++) {
         const model_param *p = &c->m->params.items[i];
         char name[MODEL_PARAM_NAME + 8];
         double *values;
         (void)snprintf(name, sizeof name, "param/%s", p->name);
-        KERN_TRY(read_named(c, name, model_param_size(p), &values));
+        KERN_TRY(model__checker_read(c, name, model_param_size(p), &values));
         for (size_t k = 0; k < model_param_size(p); k++) {
             model_value_set(c->m, p->offset + k, values[k]);
         }
@@ -104,8 +85,8 @@ static kern_status read_weights(checker *c)
 
 /* ---- comparing ------------------------------------------------------------------------------ */
 
-static void compare(checker *c, const char *name, const double *computed, const double *reference,
-                    size_t n, double tolerance)
+static void compare(model__checker *c, const char *name, const double *computed,
+                    const double *reference, size_t n, double tolerance)
 {
     double largest = 0;
     double scale = 0;
@@ -128,8 +109,8 @@ static void compare(checker *c, const char *name, const double *computed, const 
 }
 
 /* Compares against the tensor itself. */
-static kern_status compare_entry(checker *c, const model_safetensors_entry *entry,
-                                 const double *computed, size_t count, double tolerance)
+kern_status model__checker_compare(model__checker *c, const model_safetensors_entry *entry,
+                                   const double *computed, size_t count, double tolerance)
 {
     double *reference;
     if (entry->count != count) {
@@ -146,7 +127,8 @@ static kern_status compare_entry(checker *c, const model_safetensors_entry *entr
 /* ---- checks by name ------------------------------------------------------------------------- */
 
 /* A check of tensor `entry`, whose name ends in `tail` after the prefix of the table. */
-typedef kern_status entry_check(checker *c, const model_safetensors_entry *entry, const char *tail);
+typedef kern_status entry_check(model__checker *c, const model_safetensors_entry *entry,
+                                const char *tail);
 
 /* Step number in a tail "3"; SIZE_MAX when it is none, or above `most`. */
 static size_t step_number(const char *tail, size_t most)
@@ -159,30 +141,32 @@ static size_t step_number(const char *tail, size_t most)
     return (size_t)number;
 }
 
-static kern_status no_such_step(const checker *c, const model_safetensors_entry *entry)
+static kern_status no_such_step(const model__checker *c, const model_safetensors_entry *entry)
 {
     return kern_raise(c->err, KERN_BAD_INPUT, "tensor %s does not name a step from 0 to %zu",
                       entry->name, c->graph.n_steps);
 }
 
-static kern_status compare_value(checker *c, const model_safetensors_entry *entry, kern_value value)
+static kern_status compare_value(model__checker *c, const model_safetensors_entry *entry,
+                                 kern_value value)
 {
     if (value == KERN_NO_VALUE) {
         return kern_raise(c->err, KERN_BAD_INPUT, "tensor %s means nothing for a %s model",
                           entry->name, c->report->family);
     }
     const kern_shape shape = kern_graph_value_info(c->graph.graph, value)->shape;
-    return compare_entry(c, entry, kern_exec_value(c->exec, value), shape.rows * shape.cols,
-                         MODEL_VECTORS_TOLERANCE);
+    return model__checker_compare(c, entry, kern_exec_value(c->exec, value),
+                                  shape.rows * shape.cols, MODEL_VECTORS_TOLERANCE);
 }
 
-static kern_status check_state(checker *c, const model_safetensors_entry *entry, const char *tail)
+static kern_status check_state(model__checker *c, const model_safetensors_entry *entry,
+                               const char *tail)
 {
     const size_t t = step_number(tail, c->graph.n_steps);
     return t == SIZE_MAX ? no_such_step(c, entry) : compare_value(c, entry, c->graph.states[t]);
 }
 
-static kern_status check_energy_attn(checker *c, const model_safetensors_entry *entry,
+static kern_status check_energy_attn(model__checker *c, const model_safetensors_entry *entry,
                                      const char *tail)
 {
     const size_t t = step_number(tail, c->graph.n_steps);
@@ -190,7 +174,7 @@ static kern_status check_energy_attn(checker *c, const model_safetensors_entry *
                          : compare_value(c, entry, c->graph.steps[t].energy_attn);
 }
 
-static kern_status check_energy_ff(checker *c, const model_safetensors_entry *entry,
+static kern_status check_energy_ff(model__checker *c, const model_safetensors_entry *entry,
                                    const char *tail)
 {
     const size_t t = step_number(tail, c->graph.n_steps);
@@ -198,13 +182,15 @@ static kern_status check_energy_ff(checker *c, const model_safetensors_entry *en
                          : compare_value(c, entry, c->graph.steps[t].energy_ff);
 }
 
-static kern_status check_logits(checker *c, const model_safetensors_entry *entry, const char *tail)
+static kern_status check_logits(model__checker *c, const model_safetensors_entry *entry,
+                                const char *tail)
 {
     (void)tail;
     return compare_value(c, entry, c->graph.logits);
 }
 
-static kern_status check_loss(checker *c, const model_safetensors_entry *entry, const char *tail)
+static kern_status check_loss(model__checker *c, const model_safetensors_entry *entry,
+                              const char *tail)
 {
     const double *nll = kern_exec_value(c->exec, c->graph.nll);
     const size_t rows = c->batch * c->tokens;
@@ -213,10 +199,10 @@ static kern_status check_loss(checker *c, const model_safetensors_entry *entry, 
     for (size_t i = 0; i < rows; i++) {
         loss += nll[i] / (double)rows;
     }
-    return compare_entry(c, entry, &loss, 1, MODEL_VECTORS_TOLERANCE);
+    return model__checker_compare(c, entry, &loss, 1, MODEL_VECTORS_TOLERANCE);
 }
 
-static kern_status check_gradient(checker *c, const model_safetensors_entry *entry,
+static kern_status check_gradient(model__checker *c, const model_safetensors_entry *entry,
                                   const char *tail)
 {
     const model_param *p = model_params_find(&c->m->params, tail);
@@ -224,12 +210,13 @@ static kern_status check_gradient(checker *c, const model_safetensors_entry *ent
         return kern_raise(c->err, KERN_BAD_INPUT, "tensor %s is no parameter of this model",
                           entry->name);
     }
-    return compare_entry(c, entry, c->gradients + p->offset, model_param_size(p),
-                         MODEL_VECTORS_GRADIENT_TOLERANCE);
+    return model__checker_compare(c, entry, c->gradients + p->offset, model_param_size(p),
+                                  MODEL_VECTORS_GRADIENT_TOLERANCE);
 }
 
 /* Parameters are inputs: that each is known and complete is all there is to check. */
-static kern_status check_param(checker *c, const model_safetensors_entry *entry, const char *tail)
+static kern_status check_param(model__checker *c, const model_safetensors_entry *entry,
+                               const char *tail)
 {
     if (model_params_find(&c->m->params, tail) == NULL) {
         return kern_raise(c->err, KERN_BAD_INPUT, "tensor %s is no parameter of this model",
@@ -238,7 +225,8 @@ static kern_status check_param(checker *c, const model_safetensors_entry *entry,
     return KERN_OK;
 }
 
-static kern_status check_input(checker *c, const model_safetensors_entry *entry, const char *tail)
+static kern_status check_input(model__checker *c, const model_safetensors_entry *entry,
+                               const char *tail)
 {
     (void)c;
     (void)entry;
@@ -247,7 +235,8 @@ static kern_status check_input(checker *c, const model_safetensors_entry *entry,
 }
 
 /* ∂E/∂g at reference state t under the given update: minus the force of one step from there. */
-static kern_status force_at(checker *c, model_update update, const double *state, double *gradient)
+static kern_status force_at(model__checker *c, model_update update, const double *state,
+                            double *gradient)
 {
     model variant = *c->m;
     variant.config.update = update;
@@ -283,8 +272,8 @@ static kern_status force_at(checker *c, model_update update, const double *state
     return status;
 }
 
-static kern_status check_force(checker *c, const model_safetensors_entry *entry, const char *tail,
-                               model_update update)
+static kern_status check_force(model__checker *c, const model_safetensors_entry *entry,
+                               const char *tail, model_update update)
 {
     const size_t count = c->batch * c->tokens * c->m->config.n_embed;
     char name[64];
@@ -294,174 +283,29 @@ static kern_status check_force(checker *c, const model_safetensors_entry *entry,
         return no_such_step(c, entry);
     }
     (void)snprintf(name, sizeof name, "state/%s", tail);
-    KERN_TRY(read_named(c, name, count, &state));
+    KERN_TRY(model__checker_read(c, name, count, &state));
     double *gradient = malloc(count * sizeof *gradient);
     kern_status status = gradient == NULL
                              ? kern_raise(c->err, KERN_NO_MEMORY, "no memory for %s", entry->name)
                              : force_at(c, update, state, gradient);
     if (status == KERN_OK) {
-        status = compare_entry(c, entry, gradient, count, MODEL_VECTORS_TOLERANCE);
+        status = model__checker_compare(c, entry, gradient, count, MODEL_VECTORS_TOLERANCE);
     }
     free(gradient);
     free(state);
     return status;
 }
 
-static kern_status check_published(checker *c, const model_safetensors_entry *entry,
+static kern_status check_published(model__checker *c, const model_safetensors_entry *entry,
                                    const char *tail)
 {
     return check_force(c, entry, tail, MODEL_UPDATE_PUBLISHED);
 }
 
-static kern_status check_exact(checker *c, const model_safetensors_entry *entry, const char *tail)
+static kern_status check_exact(model__checker *c, const model_safetensors_entry *entry,
+                               const char *tail)
 {
     return check_force(c, entry, tail, MODEL_UPDATE_EXACT);
-}
-
-/* ---- Jacobian of one step, sequence 0, state 1 ------------------------------------------------
- */
-
-/* The map and state 1 of sequence 0. */
-typedef struct map_point {
-    model_map *map;
-    double *states; /* all of state/1; the first `size` numbers are sequence 0 */
-    size_t size;
-} map_point;
-
-static kern_status map_point_init(checker *c, map_point *p)
-{
-    *p = (map_point){.size = c->tokens * c->m->config.n_embed};
-    KERN_TRY(read_named(c, "state/1", c->batch * p->size, &p->states));
-    return model_map_create(&p->map, c->m, c->tokens, c->err);
-}
-
-static void map_point_fini(map_point *p)
-{
-    model_map_destroy(p->map);
-    free(p->states);
-}
-
-static kern_status check_product(checker *c, const model_safetensors_entry *entry,
-                                 const char *input, bool transposed)
-{
-    map_point p;
-    double *vector = NULL;
-    kern_status status = map_point_init(c, &p);
-    if (status == KERN_OK) {
-        status = read_named(c, input, p.size, &vector);
-    }
-    if (status == KERN_OK) {
-        if (transposed) {
-            model_map_vjp(p.map, p.states, vector, vector);
-        } else {
-            model_map_jvp(p.map, p.states, vector, NULL, vector);
-        }
-        status = compare_entry(c, entry, vector, p.size, MODEL_VECTORS_TOLERANCE);
-    }
-    free(vector);
-    map_point_fini(&p);
-    return status;
-}
-
-static kern_status check_jvp(checker *c, const model_safetensors_entry *entry, const char *tail)
-{
-    (void)tail;
-    return check_product(c, entry, "jvp_in", false);
-}
-
-static kern_status check_vjp(checker *c, const model_safetensors_entry *entry, const char *tail)
-{
-    (void)tail;
-    return check_product(c, entry, "vjp_in", true);
-}
-
-/* Diagonal blocks ∂x'_A/∂x_A, N × D × D, one column per jvp. */
-static kern_status token_blocks(checker *c, double *blocks)
-{
-    const size_t d = c->m->config.n_embed;
-    map_point p;
-    kern_status status = map_point_init(c, &p);
-    double *unit = calloc(p.size, sizeof *unit);
-    double *column = calloc(p.size, sizeof *column);
-    if (status == KERN_OK && (unit == NULL || column == NULL)) {
-        status = kern_raise(c->err, KERN_NO_MEMORY, "no memory for Jacobian blocks");
-    }
-    for (size_t k = 0; status == KERN_OK && k < p.size; k++) {
-        const size_t token = k / d;
-        unit[k] = 1.0;
-        model_map_jvp(p.map, p.states, unit, NULL, column);
-        unit[k] = 0.0;
-        for (size_t i = 0; i < d; i++) {
-            blocks[(token * d + i) * d + k % d] = column[token * d + i];
-        }
-    }
-    free(unit);
-    free(column);
-    map_point_fini(&p);
-    return status;
-}
-
-static int descending(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x < y) - (x > y);
-}
-
-/* Moduli of the eigenvalues of all blocks; `blocks` is destroyed. */
-static kern_status block_moduli(checker *c, double *blocks, double *moduli)
-{
-    const size_t d = c->m->config.n_embed;
-    double *parts = malloc(2 * d * sizeof *parts);
-    if (parts == NULL) {
-        return kern_raise(c->err, KERN_NO_MEMORY, "no memory for %zu eigenvalues", d);
-    }
-    kern_status status = KERN_OK;
-    for (size_t a = 0; status == KERN_OK && a < c->tokens; a++) {
-        status = kern_lapack_eigenvalues(d, blocks + a * d * d, parts, parts + d, c->err);
-        for (size_t i = 0; status == KERN_OK && i < d; i++) {
-            moduli[a * d + i] = hypot(parts[i], parts[d + i]);
-        }
-    }
-    free(parts);
-    qsort(moduli, c->tokens * d, sizeof *moduli, descending);
-    return status;
-}
-
-static kern_status check_jacobian(checker *c, const model_safetensors_entry *entry, bool spectrum)
-{
-    const size_t d = c->m->config.n_embed;
-    double *blocks = calloc(c->tokens * d * d, sizeof *blocks);
-    double *moduli = calloc(c->tokens * d, sizeof *moduli);
-    kern_status status = KERN_OK;
-    if (blocks == NULL || moduli == NULL) {
-        status = kern_raise(c->err, KERN_NO_MEMORY, "no memory for Jacobian blocks");
-    } else {
-        status = token_blocks(c, blocks);
-    }
-    if (status == KERN_OK && spectrum) {
-        status = block_moduli(c, blocks, moduli);
-    }
-    if (status == KERN_OK) {
-        status = compare_entry(c, entry, spectrum ? moduli : blocks,
-                               c->tokens * d * (spectrum ? 1 : d), MODEL_VECTORS_TOLERANCE);
-    }
-    free(blocks);
-    free(moduli);
-    return status;
-}
-
-static kern_status check_blocks(checker *c, const model_safetensors_entry *entry, const char *tail)
-{
-    (void)tail;
-    return check_jacobian(c, entry, false);
-}
-
-static kern_status check_spectrum(checker *c, const model_safetensors_entry *entry,
-                                  const char *tail)
-{
-    (void)tail;
-    return check_jacobian(c, entry, true);
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
@@ -484,13 +328,13 @@ static const struct {
     {"vjp_in", check_input},
     {"idx", check_input},
     {"targets", check_input},
-    {"jvp_out", check_jvp},
-    {"vjp_out", check_vjp},
-    {"jac_token_blocks", check_blocks},
-    {"jac_eig_abs_sorted", check_spectrum},
+    {"jvp_out", model__check_jvp},
+    {"vjp_out", model__check_vjp},
+    {"jac_token_blocks", model__check_blocks},
+    {"jac_eig_abs_sorted", model__check_spectrum},
 };
 
-static kern_status check_entry(checker *c, const model_safetensors_entry *entry)
+static kern_status check_entry(model__checker *c, const model_safetensors_entry *entry)
 {
     for (size_t i = 0; i < sizeof entry_checks / sizeof *entry_checks; i++) {
         const char *name = entry_checks[i].name;
@@ -503,7 +347,7 @@ static kern_status check_entry(checker *c, const model_safetensors_entry *entry)
     return kern_raise(c->err, KERN_BAD_INPUT, "tensor %s has no known meaning", entry->name);
 }
 
-static kern_status run_model(checker *c)
+static kern_status run_model(model__checker *c)
 {
     const bool energies = model_family_get(c->m->config.family)->build_energy != NULL;
     const model_graph_options options = {.batch = c->batch,
@@ -525,7 +369,7 @@ static kern_status run_model(checker *c)
     if (c->packed == NULL || c->gradients == NULL) {
         return kern_raise(c->err, KERN_NO_MEMORY, "no memory for the gradients");
     }
-    kern_graph_pack(c->graph.graph, c->m->backend, c->packed, c->m->values);
+    kern_graph_pack(c->graph.graph, c->m->backend, c->packed, c->m->values, 1);
     const kern_run run = {.params = c->m->values,
                           .packed = c->packed,
                           .param_gradients = c->gradients,
@@ -539,7 +383,7 @@ static kern_status run_model(checker *c)
     return KERN_OK;
 }
 
-static kern_status load(checker *c, model_family family)
+static kern_status load(model__checker *c, model_family family)
 {
     const char *text = model_safetensors_metadata(c->file, "config");
     const model_safetensors_entry *idx = model_safetensors_find(c->file, "idx");
@@ -560,7 +404,7 @@ static kern_status load(checker *c, model_family family)
     return run_model(c);
 }
 
-static void checker_fini(checker *c)
+static void checker_fini(model__checker *c)
 {
     kern_exec_destroy(c->exec);
     kern_plan_destroy(c->plan);
@@ -574,7 +418,7 @@ static void checker_fini(checker *c)
     free(c->gradients);
 }
 
-static kern_status check_file(checker *c)
+static kern_status check_file(model__checker *c)
 {
     static const struct {
         const char *word;
@@ -603,7 +447,7 @@ kern_status model_vectors_check(const char *path, model_vectors_report *report, 
     model_safetensors *file = NULL;
     *report = (model_vectors_report){0};
     KERN_TRY(model_safetensors_create(&file, path, err));
-    checker c = {.file = file, .report = report, .err = err};
+    model__checker c = {.file = file, .report = report, .err = err};
     const kern_status status = check_file(&c);
     checker_fini(&c);
     model_safetensors_destroy(file);

@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum {
-    WEIGHTS_METADATA = 3,     /* entries of every file written here */
-    WEIGHTS_TEXT = 1 << 20,   /* longest configuration accepted in metadata */
+    WEIGHTS_METADATA = 3,   /* entries of every file written here */
+    WEIGHTS_TEXT = 1 << 20, /* longest configuration accepted in metadata */
     WEIGHTS_NAME = MODEL_PARAM_NAME + 8
 };
 

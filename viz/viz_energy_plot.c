@@ -286,8 +286,8 @@ static kern_status write_note(builder *b, size_t every, kern_error *err)
                                  c->not_finite == 1 ? "y is" : "ies are");
     }
     if (every > 1) {
-        used += (size_t)snprintf(note + used, sizeof note - used, " Every %zu%s token is labelled.",
-                                 every, ordinal(every));
+        (void)snprintf(note + used, sizeof note - used, " Every %zu%s token is labelled.", every,
+                       ordinal(every));
     }
     return viz_scene_set_note(b->scene, note, err);
 }
@@ -343,18 +343,18 @@ kern_status viz_energy_plot(viz_scene **out, viz_energy_counts *counts, const vi
     KERN_TRY(check_data(data, err));
     builder b = {.data = data};
     viz_energy_count(data, &b.counts);
-    b.steps = calloc(data->n_steps + 1, sizeof *b.steps);
-    b.row = calloc(data->n_steps + 1, sizeof *b.row);
+    const size_t states = kern_size_min(data->n_steps, STEPS_MAX) + 1;
+    b.steps = calloc(states, sizeof *b.steps);
+    b.row = calloc(states, sizeof *b.row);
     b.rise_x = calloc(kern_size_max(b.counts.rises, 1), sizeof *b.rise_x);
     b.rise_y = calloc(kern_size_max(b.counts.rises, 1), sizeof *b.rise_y);
-    kern_status status = KERN_OK;
+    kern_status status;
     if (b.steps == NULL || b.row == NULL || b.rise_x == NULL || b.rise_y == NULL) {
         status = kern_raise(err, KERN_NO_MEMORY, "memory for a figure was refused by the system");
-    }
-    for (size_t t = 0; status == KERN_OK && t <= data->n_steps; t++) {
-        b.steps[t] = (double)t;
-    }
-    if (status == KERN_OK) {
+    } else {
+        for (size_t t = 0; t < states; t++) {
+            b.steps[t] = (double)t;
+        }
         status = build(&b, style != NULL ? style : &defaults, err);
     }
     free(b.steps);

@@ -69,7 +69,8 @@ void viz_layout_spread(double *y, size_t n, double height, double lo, double hi,
     size_t i = 0;
     for (size_t b = 0; b < blocks; b++) {
         const double u = fmin(fmax(mean[b], least), most);
-        for (double k = 0.0; k < size[b]; k += 1.0, i++) {
+        const size_t end = i + (size_t)size[b];
+        for (; i < end; i++) {
             y[i] = u + (double)i * height;
         }
     }

@@ -8,6 +8,7 @@
 function(basin_room name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;TWICE;PUBLIC;PRIVATE")
     set(room basin_${name})
+    # A room may be declared before it has sources; it then passes on the rooms it uses.
     if(NOT arg_SOURCES)
         add_library(${room} INTERFACE)
         add_library(basin::${name} ALIAS ${room})

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/kernels/op_run.h"
 
+#include "kernels/kern_pack.h"
+
+#include "kernels/kern_pack.h"
 #include "kernels/kern_rng.h"
 
 #include <math.h>
@@ -13,7 +16,8 @@
 
 #include <cmocka.h>
 
-/* ---- problems and results --------------------------------------------------------------------- */
+/* ---- problems and results ---------------------------------------------------------------------
+ */
 
 static double *new_numbers(size_t n)
 {
@@ -95,7 +99,8 @@ void op_result_destroy(op_result *r)
     free(r);
 }
 
-/* ---- guarded buffers -------------------------------------------------------------------------- */
+/* ---- guarded buffers --------------------------------------------------------------------------
+ */
 
 /* GUARD bytes of a pattern, then the array at 64-byte alignment, then GUARD bytes. */
 enum { GUARD = 256, PATTERN = 0xA5, UNWRITTEN = 0xFF };
@@ -152,7 +157,8 @@ static void free_buffer(buffer *b, const op_problem *p, const char *what, size_t
     free(b->block);
 }
 
-/* ---- one run ---------------------------------------------------------------------------------- */
+/* ---- one run ----------------------------------------------------------------------------------
+ */
 
 typedef struct run {
     const op_problem *p;
@@ -193,8 +199,8 @@ static void set_outputs(run *r)
     const op_problem *p = r->p;
     for (size_t j = 0; j < KERN_MAX_OUT; j++) {
         r->out[j] = new_buffer(p->out_count[j], r->backend->real_size);
-        const bool absent = p->out_count[j] == 0 ||
-                            (r->o->phase == OP_FORWARD && has_bit(r->o->no_out, j));
+        const bool absent =
+            p->out_count[j] == 0 || (r->o->phase == OP_FORWARD && has_bit(r->o->no_out, j));
         r->call.out[j] = (kern_view){absent ? NULL : buffer_data(&r->out[j]), p->out_shape[j].rows,
                                      p->out_shape[j].cols};
     }
@@ -241,8 +247,8 @@ static void set_output_derivatives(run *r)
                 memset(buffer_data(&r->d_out[j]), 0, r->d_out[j].bytes);
             }
         }
-        const bool absent = p->out_count[j] == 0 || has_bit(p->op->saved_out, j) ||
-                            has_bit(r->o->no_d_out, j);
+        const bool absent =
+            p->out_count[j] == 0 || has_bit(p->op->saved_out, j) || has_bit(r->o->no_d_out, j);
         r->call.d_out[j] = (kern_view){absent ? NULL : buffer_data(&r->d_out[j]),
                                        p->out_shape[j].rows, p->out_shape[j].cols};
     }
@@ -256,16 +262,16 @@ static void set_output_derivatives(run *r)
 static void set_workspace(run *r)
 {
     const op_problem *p = r->p;
-    const size_t needed = p->op->scratch == NULL
-                              ? 0
-                              : p->op->scratch(&p->c->attr, p->c->in, p->out_shape);
+    const size_t needed =
+        p->op->scratch == NULL ? 0 : p->op->scratch(&p->c->attr, p->c->in, p->out_shape);
     r->call.scratch_stride = (needed + 15) / 16 * 16;
     r->scratch = new_buffer(r->call.scratch_stride * (size_t)r->o->workers, r->backend->real_size);
     r->call.scratch = needed == 0 ? NULL : buffer_data(&r->scratch);
-    r->packed = new_buffer(p->in_count[1], r->backend->real_size);
+    r->packed =
+        new_buffer(kern_pack_size(p->c->in[1].rows, p->c->in[1].cols), r->backend->real_size);
     if (r->o->packed) {
-        r->backend->transpose(buffer_data(&r->packed), r->call.in[1].data, p->c->in[1].rows,
-                              p->c->in[1].cols);
+        r->backend->pack(buffer_data(&r->packed), r->call.in[1].data, p->c->in[1].rows,
+                         p->c->in[1].cols, 1);
         r->call.packed[1] = buffer_data(&r->packed);
     }
 }
@@ -284,6 +290,22 @@ static void collect(const run *r, op_result *result)
         }
         buffer_get(out, result->out[j]);
         buffer_get(&r->d_out[j], result->d_out[j]);
+    }
+}
+
+/* A kernel may write to an input only where output 0 was put there. */
+static void expect_inputs_untouched(const run *r)
+{
+    for (size_t i = 0; i < KERN_MAX_IN; i++) {
+        double *found = new_numbers(r->p->in_count[i]);
+        buffer_get(&r->in[i], found);
+        for (size_t k = 0; k < r->p->in_count[i] && !has_bit(r->o->alias, i); k++) {
+            const double x = r->p->x[i][k] + r->o->shift * r->p->v[i][k];
+            if (!(found[k] == x || (r->o->single && found[k] == (double)(float)x))) {
+                fail_msg("%s: input %zu was changed", r->p->c->name, i);
+            }
+        }
+        free(found);
     }
 }
 
@@ -306,6 +328,7 @@ void op_run(const op_problem *p, const op_options *o, op_result *result)
         kernels->jvp(&r.call);
     }
     collect(&r, result);
+    expect_inputs_untouched(&r);
     for (size_t i = 0; i < KERN_MAX_IN; i++) {
         free_buffer(&r.in[i], p, "input", i);
         free_buffer(&r.out[i], p, "output", i);

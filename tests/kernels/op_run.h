@@ -40,7 +40,7 @@ typedef struct op_options {
     unsigned zero_d_out; /* cotangents of outputs set to zero */
     unsigned accumulate; /* cotangents of inputs that add to the base */
     unsigned alias;      /* output 0 in the memory of this input, or (OP_VJP) the cotangents */
-    bool packed;         /* pass a transposed copy of input 1 */
+    bool packed;         /* pass the packed copies of input 1 */
 } op_options;
 
 /* What a run wrote, in double; arrays not written hold NaN. */

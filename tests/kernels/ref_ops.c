@@ -59,8 +59,7 @@ static void ref_linear(const ref_call *c)
         for (size_t j = 0; j < y.cols; j++) {
             double sum = 0;
             for (size_t k = 0; k < c->in_shape[0].cols; k++) {
-                const double w =
-                    c->attr->linear.plain ? element(c, 1, k, j) : element(c, 1, j, k);
+                const double w = c->attr->linear.plain ? element(c, 1, k, j) : element(c, 1, j, k);
                 sum += element(c, 0, r, k) * w;
             }
             const double bias = c->in[2] == NULL ? 0 : c->in[2][j];
@@ -114,8 +113,8 @@ static void attention_mix(const ref_call *c, size_t first, size_t token, size_t 
     const kern_attention_attr *a = &c->attr->attention;
     const size_t values = c->in[2] == NULL ? 1 : 2;
     const size_t width = c->in_shape[values].cols / a->heads;
-    const kern_dropout_row mask = kern_dropout_start(c->bindings->dropout_key, a->salt, weight_row,
-                                                     a->dropout);
+    const kern_dropout_row mask =
+        kern_dropout_start(c->bindings->dropout_key, a->salt, weight_row, a->dropout);
     const bool dropped = c->bindings->dropout_key != 0 && a->dropout > 0;
     for (size_t b = 0; b < a->tokens; b++) {
         const double weight = dropped ? p[b] * kern_dropout_factor(&mask, b) : p[b];
@@ -247,8 +246,7 @@ static void ref_dropout(const ref_call *c)
         const kern_dropout_row mask =
             kern_dropout_start(c->bindings->dropout_key, a->salt, r, a->p);
         for (size_t j = 0; j < cols; j++) {
-            const double factor =
-                c->bindings->dropout_key == 0 ? 1 : kern_dropout_factor(&mask, j);
+            const double factor = c->bindings->dropout_key == 0 ? 1 : kern_dropout_factor(&mask, j);
             c->out[0][r * cols + j] = element(c, 0, r, j) * factor;
         }
     }

@@ -61,10 +61,8 @@ static void test_norm_of_offset_rows(void **state)
         x[j] = 1e5F + (float)(j % 5);
     }
     const kern_attr attr = {.norm = {.kind = KERN_LAYERNORM, .epsilon = 0}};
-    const kern_call call = {.attr = &attr,
-                            .in = {{x, 1, COLS}},
-                            .out = {{g, 1, COLS}, {&sigma, 1, 1}},
-                            .workers = 1};
+    const kern_call call = {
+        .attr = &attr, .in = {{x, 1, COLS}}, .out = {{g, 1, COLS}, {&sigma, 1, 1}}, .workers = 1};
     kern_backend_cpu_f32.kernels[KERN_OP_NORM]->forward(&call);
     double mean = 0;
     double variance = 0;

@@ -13,7 +13,8 @@
 
 enum { CHUNK = 1000 };
 
-/* ---- exp -------------------------------------------------------------------------------------- */
+/* ---- exp --------------------------------------------------------------------------------------
+ */
 
 /* |found − wanted| in units of the last place of a float near `wanted`. */
 static double float_ulps(double found, double wanted)
@@ -36,7 +37,7 @@ static void test_exp_f32_within_two_ulp(void **state)
         kern_vmath_exp_f32(y, x, CHUNK);
         for (size_t i = 0; i < CHUNK; i++) {
             const double wanted = exp((double)x[i]);
-            if (wanted <= FLT_MAX) {
+            if (wanted <= (double)FLT_MAX) {
                 worst = fmax(worst, float_ulps((double)y[i], wanted));
             }
         }
@@ -98,7 +99,7 @@ static void test_exp_of_special_values(void **state)
 static void test_exp_sum(void **state)
 {
     (void)state;
-    float x[CHUNK];
+    float x[CHUNK] = {0};
     float y[CHUNK];
     for (size_t n = 0; n < CHUNK; n += 37) {
         double wanted = 0;
@@ -116,7 +117,8 @@ static void test_exp_sum(void **state)
     }
 }
 
-/* ---- activations ------------------------------------------------------------------------------ */
+/* ---- activations ------------------------------------------------------------------------------
+ */
 
 /* f, f′ and f″ by libm in extended precision. */
 static void reference(kern_fn fn, long double z, long double value[3])
@@ -191,7 +193,8 @@ static void test_softplus(void **state)
     check_function(KERN_FN_SOFTPLUS, 2e-7, 2e-15);
 }
 
-/* The tail keeps relative accuracy: a small activation is small, not noise. */
+/* The tail keeps relative accuracy, up to the rounding of z² in the exponent: a small activation is
+ * small, not noise. */
 static void test_gelu_tail(void **state)
 {
     (void)state;
@@ -200,14 +203,14 @@ static void test_gelu_tail(void **state)
         long double wanted[3];
         kern_vmath_fn_f32(KERN_FN_GELU, &f, NULL, NULL, &z, 1);
         reference(KERN_FN_GELU, (long double)z, wanted);
-        assert_true(fabsl((long double)f / wanted[0] - 1) < 4e-6L);
+        const long double bound = 1e-7L * (4 + (long double)z * (long double)z);
+        assert_true(fabsl((long double)f / wanted[0] - 1) < bound);
     }
 }
 
 static void test_functions_at_infinity_and_nan(void **state)
 {
     (void)state;
-    static const double slope_at_plus[] = {1, 1, 1};
     for (kern_fn fn = KERN_FN_GELU; fn < KERN_FN_COUNT; fn++) {
         float x[] = {INFINITY, -INFINITY, (float)NAN, 1e38F, -1e38F};
         double z[] = {HUGE_VAL, -HUGE_VAL, (double)NAN, 1e300, -1e300};
@@ -217,7 +220,7 @@ static void test_functions_at_infinity_and_nan(void **state)
         kern_vmath_fn_f64(fn, d[0], d[1], d[2], z, 5);
         for (size_t at = 0; at < 5; at += 3) {
             assert_true(s[0][at] == x[at] && d[0][at] == z[at]);
-            assert_true((double)s[1][at] == slope_at_plus[fn] && d[1][at] == slope_at_plus[fn]);
+            assert_true(s[1][at] == 1 && d[1][at] == 1);
             assert_true(fabs((double)s[2][at]) < 1e-30 && fabs(d[2][at]) < 1e-200);
         }
         for (size_t at = 1; at < 5; at += 3) {
@@ -251,7 +254,8 @@ static void test_function_outputs_are_independent(void **state)
     assert_string_equal(kern_fn_word(KERN_FN_COUNT), "unknown");
 }
 
-/* ---- reductions ------------------------------------------------------------------------------- */
+/* ---- reductions -------------------------------------------------------------------------------
+ */
 
 static void test_reductions(void **state)
 {
@@ -277,9 +281,10 @@ static void test_reductions(void **state)
             square += ((long double)x[i] - 0.25L) * ((long double)x[i] - 0.25L);
             largest = fmax(largest, x[i]);
         }
-        const double found[] = {kern_vmath_sum_f64(x, n),           kern_vmath_sum_f32(xs, n),
-                                kern_vmath_dot_f64(x, y, n),        kern_vmath_dot_f32(xs, ys, n),
-                                kern_vmath_sumsq_f64(x, 0.25, n),   kern_vmath_sumsq_f32(xs, 0.25, n)};
+        const double found[] = {
+            kern_vmath_sum_f64(x, n),         kern_vmath_sum_f32(xs, n),
+            kern_vmath_dot_f64(x, y, n),      kern_vmath_dot_f32(xs, ys, n),
+            kern_vmath_sumsq_f64(x, 0.25, n), kern_vmath_sumsq_f32(xs, 0.25, n)};
         const double wanted[] = {(double)sum, (double)dot, (double)square};
         for (size_t k = 0; k < 6; k++) {
             assert_true(fabs(found[k] - wanted[k / 2]) <= 1e-13);

@@ -139,12 +139,14 @@ check_length() {
         }'
 }
 
-# Lines are at most 100 characters; the bytes that continue a character of UTF-8 do not count.
+# Lines are at most 100 columns wide. In UTF-8, combining marks (U+0300 to U+036F) and the bytes
+# that continue a character take no column.
 check_columns() {
     list_c tests | awk_files '
         /\t/ { bad("a tab") }
         /[ \r]$/ { bad("a blank at the end of the line") }
         {
+            gsub(/\314[\200-\277]|\315[\200-\257]/, "")
             gsub(/[\200-\277]/, "")
             if (length($0) > 100) { bad("the line has " length($0) " columns, more than 100") }
         }'

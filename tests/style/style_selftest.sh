@@ -83,7 +83,7 @@ make_length() {
 
 make_columns() {
     { repeat 100; repeat 101; printf 'a\tb\n'; echo 'a '; } >kernels/kern_a.c
-    awk 'BEGIN { while (n++ < 100) { printf "\303\227" } print "" }' >kernels/kern_b.c
+    awk 'BEGIN { while (n++ < 100) { printf "\303\227\314\204" } print "" }' >kernels/kern_b.c
     faults='kernels/kern_a.c:2 kernels/kern_a.c:3 kernels/kern_a.c:4'
 }
 

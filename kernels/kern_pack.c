@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/kern_pack.h"
+
+#include "kernels/kern_parallel.h"
+#include "kernels/kern_real.h"
+#include "kernels/kern_size.h"
+#include "kernels/kern_transpose.h"
+
+#include <string.h>
+
+typedef struct pack_task {
+    kern_real *out;
+    const kern_real *in;
+    size_t rows;
+    size_t cols;
+} pack_task;
+
+/* Columns begin … end − 1 of W, whole panels. */
+static void pack_plain(const pack_task *task, size_t begin, size_t end)
+{
+    for (size_t j = begin; j < end; j += KERN_PANEL) {
+        const size_t width = kern_size_min(KERN_PANEL, end - j);
+        kern_real *panel = task->out + j * task->rows;
+        for (size_t k = 0; k < task->rows; k++) {
+            memcpy(panel + k * width, task->in + k * task->cols + j, width * sizeof *panel);
+        }
+    }
+}
+
+/* Columns begin … end − 1 of Wᵀ, which are rows of W, whole panels. */
+static void pack_transposed(const pack_task *task, size_t begin, size_t end)
+{
+    kern_real *out = task->out + kern_pack_operand_size(task->rows, task->cols);
+    for (size_t j = begin; j < end; j += KERN_PANEL) {
+        const size_t width = kern_size_min(KERN_PANEL, end - j);
+        KERN_NAME(kern_transpose)
+        (out + j * task->cols, width, task->in + j * task->cols, task->cols, width, task->cols);
+    }
+}
+
+static void pack_worker(void *context, int worker, int workers)
+{
+    const pack_task *task = context;
+    size_t begin;
+    size_t end;
+    kern_parallel_share(task->cols, KERN_PANEL, worker, workers, &begin, &end);
+    pack_plain(task, begin, end);
+    kern_parallel_share(task->rows, KERN_PANEL, worker, workers, &begin, &end);
+    pack_transposed(task, begin, end);
+}
+
+void KERN_NAME(kern_pack)(kern_real *out, const kern_real *in, size_t rows, size_t cols,
+                          int workers)
+{
+    pack_task task = {.out = out, .in = in, .rows = rows, .cols = cols};
+    kern_parallel_run(workers, pack_worker, &task);
+}
