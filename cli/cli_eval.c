@@ -117,9 +117,13 @@ static kern_status measure_loss(eval_job *job, kern_error *err)
     (void)model_stream_part(&job->data.stream, job->s->part, &tokens);
     cli_progress_start(&progress, "window", 0, (tokens + window - 1) / window, "tokens",
                        (double)window);
+    const model_loss_options measure = {.part = job->s->part,
+                                        .window = window,
+                                        .threads = job->s->threads,
+                                        .progress = cli_run_watch,
+                                        .context = &progress};
     const kern_status status =
-        model_score_loss(job->run.m, &job->data.stream, job->s->part, window, job->s->threads,
-                         cli_run_watch, &progress, &job->loss, err);
+        model_score_loss(job->run.m, &job->data.stream, &measure, &job->loss, err);
     cli_progress_finish(&progress);
     return status;
 }

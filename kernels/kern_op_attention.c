@@ -185,29 +185,40 @@ static void write_row_tangents(const kern_call *call, size_t at, double lse, ker
     }
 }
 
-/* out˙ (+)= c (Ṗ v + P v̇). */
+/* Rows of one block: out˙ (+)= c left·right. */
+static void mix_block(const kern_call *call, const kern_head *dot, const kern_real *left,
+                      kern_panel right, size_t r, bool accumulate)
+{
+    const size_t n = dot->tokens;
+    const size_t bound = kern_attention_block_end(n, r);
+    const gemm g = {.m = bound - r,
+                    .n = dot->value_width,
+                    .k = bound,
+                    .alpha = (kern_real)call->attr->attention.scale,
+                    .beta = accumulate ? 1 : 0,
+                    .a = left,
+                    .lda = n,
+                    .b = right.data,
+                    .ldb = right.ld,
+                    .c = dot->out.data + r * dot->out.ld,
+                    .ldc = dot->out.ld};
+    KERN_NAME(kern_gemm_run)(&g, 1);
+}
+
+/* out˙ (+)= c (m ⊙ Ṗ v + m ⊙ P v̇), m the dropout factors. */
 static void mix_tangent(const kern_call *call, const kern_head *head, const kern_head *dot,
-                        kern_real *p_dot, bool accumulate)
+                        const kern_attention_scratch *scratch, bool accumulate)
 {
     const size_t n = head->tokens;
-    gemm g = {.m = n,
-              .n = head->value_width,
-              .k = n,
-              .alpha = (kern_real)call->attr->attention.scale,
-              .beta = accumulate ? 1 : 0,
-              .a = p_dot,
-              .lda = n,
-              .b = head->v.data,
-              .ldb = head->v.ld,
-              .c = dot->out.data,
-              .ldc = dot->out.ld};
-    KERN_NAME(kern_gemm_run)(&g, 1);
-    if (dot->v.data != NULL) {
-        g.a = head->p.data;
-        g.b = dot->v.data;
-        g.ldb = dot->v.ld;
-        g.beta = 1;
-        KERN_NAME(kern_gemm_run)(&g, 1);
+    kern_head moving = *head;
+    moving.p.data = scratch->scores;
+    for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
+        mix_block(call, dot, kern_attention_drop(call, &moving, scratch->dropped, r), head->v, r,
+                  accumulate);
+        if (dot->v.data != NULL) {
+            mix_block(call, dot, kern_attention_drop(call, head, scratch->dropped, r), dot->v, r,
+                      true);
+        }
     }
 }
 
@@ -226,13 +237,12 @@ static void jvp_heads(const kern_call *call, const kern_attention_scratch *scrat
             write_row_tangents(call, (sequence * n + i) * a->heads + h, lse, row[i]);
         }
         if (dot.out.data != NULL) {
-            mix_tangent(call, &head, &dot, scratch->scores, a->sum_heads && h > 0);
+            mix_tangent(call, &head, &dot, scratch, a->sum_heads && h > 0);
         }
     }
 }
 
-/* Tangents are for analysis, where nothing is dropped and a prompt is one sequence: heads run in
- * order. */
+/* Tangents are for analysis, where a prompt is one sequence: heads run in order. */
 static void attention_jvp(const kern_call *call)
 {
     kern_call serial = *call;

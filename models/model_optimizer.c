@@ -171,7 +171,8 @@ kern_status model_optimizer_step(model_optimizer *o, float *weights, float *cons
     step_task task = {.o = o, .weights = weights, .gradients = gradients, .lanes = lanes};
     *norm = gradient_norm(&task, workers);
     if (!isfinite(*norm)) {
-        memset(gradients[0], 0, o->params->length * sizeof(float)); /* the others are zero already */
+        /* The other lanes have been added to this one and are zero already. */
+        memset(gradients[0], 0, o->params->length * sizeof(float));
         return kern_raise(err, KERN_NAN, "the gradient is not finite after %zu steps", o->steps);
     }
     const bool clipped = s->clip > 0.0 && *norm > s->clip;

@@ -78,15 +78,7 @@ static kern_status prepare(loss_task *task, const model *m, size_t lanes, kern_e
     return model_forward_init(&task->forward, m, &options, lanes, err);
 }
 
-/* How a part is to be scored. */
-typedef struct loss_options {
-    size_t window;
-    int threads;
-    model_progress *progress;
-    void *context;
-} loss_options;
-
-static kern_status run_windows(loss_task *task, const loss_options *options, kern_error *err)
+static kern_status run_windows(loss_task *task, const model_loss_options *options, kern_error *err)
 {
     const size_t lanes = task->forward.n_lanes;
     for (task->begin = 0; task->begin < task->windows; task->begin = task->end) {
@@ -118,7 +110,7 @@ static kern_status finish(const loss_task *task, const model_stream *stream, mod
 }
 
 static kern_status check_loss(const model *m, const model_stream *stream, size_t count,
-                              const loss_options *options, kern_error *err)
+                              const model_loss_options *options, kern_error *err)
 {
     const int threads = options->threads;
     const size_t window = options->window;
@@ -144,23 +136,21 @@ static kern_status check_loss(const model *m, const model_stream *stream, size_t
     return KERN_OK;
 }
 
-kern_status model_score_loss(const model *m, const model_stream *stream, model_part part,
-                             size_t window, int threads, model_progress *progress, void *context,
-                             model_loss *out, kern_error *err)
+kern_status model_score_loss(const model *m, const model_stream *stream,
+                             const model_loss_options *options, model_loss *out, kern_error *err)
 {
-    const loss_options options = {window, threads, progress, context};
     size_t count = 0;
-    loss_task task = {.ids = model_stream_part(stream, part, &count)};
+    loss_task task = {.ids = model_stream_part(stream, options->part, &count)};
     *out = (model_loss){0};
-    KERN_TRY(check_loss(m, stream, count, &options, err));
+    KERN_TRY(check_loss(m, stream, count, options, err));
     task.n = count - 1;
-    task.window = window > 0 ? window : m->config.block_size;
+    task.window = options->window > 0 ? options->window : m->config.block_size;
     task.window = kern_size_min(task.window, task.n);
     task.windows = (task.n - 1) / task.window + 1;
-    const size_t lanes = kern_size_min((size_t)threads, task.windows);
+    const size_t lanes = kern_size_min((size_t)options->threads, task.windows);
     kern_status status = prepare(&task, m, lanes, err);
     if (status == KERN_OK) {
-        status = run_windows(&task, &options, err);
+        status = run_windows(&task, options, err);
     }
     if (status == KERN_OK) {
         status = finish(&task, stream, out, err);

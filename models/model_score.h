@@ -18,15 +18,22 @@ typedef struct model_loss {
     size_t n;          /* tokens predicted */
 } model_loss;
 
+typedef struct model_loss_options {
+    model_part part;
+    size_t window; /* tokens a window holds; 0: block_size */
+    int threads;
+    model_progress *progress; /* counts windows; may be NULL */
+    void *context;
+} model_loss_options;
+
 /* Loss over every token of a part but its first, each predicted once. The part is cut into windows
- * of `window` inputs (0: block_size), one behind the other, so a token sees what precedes it in its
- * window; the last window may be shorter. Nothing is random, and the result does not depend on the
- * number of threads. `progress` (may be NULL) counts windows. KERN_INVALID_ARGUMENT for a window
- * above block_size; KERN_BAD_INPUT for a part of fewer than two tokens or a vocabulary larger than
- * the model's; KERN_NAN when the loss is not finite; KERN_INTERRUPTED; KERN_NO_MEMORY. */
-kern_status model_score_loss(const model *m, const model_stream *stream, model_part part,
-                             size_t window, int threads, model_progress *progress, void *context,
-                             model_loss *out, kern_error *err);
+ * of `window` inputs, one behind the other, so a token sees what precedes it in its window; the
+ * last window may be shorter. Nothing is random, and the result does not depend on the number of
+ * threads. KERN_INVALID_ARGUMENT for a window above block_size; KERN_BAD_INPUT for a part of fewer
+ * than two tokens or a vocabulary larger than the model's; KERN_NAN when the loss is not finite;
+ * KERN_INTERRUPTED when progress said so; KERN_NO_MEMORY. */
+kern_status model_score_loss(const model *m, const model_stream *stream,
+                             const model_loss_options *options, model_loss *out, kern_error *err);
 
 /* Tells whether a whole text, prompt and continuation, is a valid chain of reductions. */
 typedef bool model_score_judge(void *context, const int32_t *ids, size_t n);

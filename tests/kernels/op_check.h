@@ -23,7 +23,6 @@ typedef struct op_case {
     uint64_t dropout_key;
     double margin;      /* inputs keep this distance from 0, where a kink may be */
     unsigned params;    /* bit i: input i is a parameter, whose cotangent always adds */
-    bool no_jvp;        /* the jvp is not defined for this case (attention that drops weights) */
     bool split_matters; /* results may depend on the number of workers, to rounding */
 } op_case;
 

@@ -82,47 +82,41 @@ static float *to_single(const double *x, size_t n)
     return y;
 }
 
-/* C of the product in the given precision, as doubles; guard columns included. */
-static double *compute(const problem *p, bool single)
+/* Computes into c, which holds C as it is before. */
+static void compute_double(const problem *p, double *c)
+{
+    double *panels = malloc((kern_pack_size(p->k, p->n) + 1) * sizeof *panels);
+    assert_non_null(panels);
+    if (p->panels) {
+        kern_pack_f64(panels, p->b, p->k, p->n, p->workers);
+    }
+    const kern_gemm_f64 g = {.ta = p->ta,
+                             .tb = p->tb,
+                             .panels = p->panels,
+                             .m = p->m,
+                             .n = p->n,
+                             .k = p->k,
+                             .alpha = p->alpha,
+                             .beta = p->beta,
+                             .a = p->a,
+                             .lda = width_a(p),
+                             .b = p->panels ? panels : p->b,
+                             .ldb = width_b(p),
+                             .c = c,
+                             .ldc = width_c(p)};
+    kern_gemm_run_f64(&g, p->workers);
+    free(panels);
+}
+
+static void compute_single(const problem *p, double *c)
 {
     const size_t size = p->m * width_c(p);
-    double *c = malloc((size + 1) * sizeof *c);
-    assert_non_null(c);
-    memcpy(c, p->c, size * sizeof *c);
-    if (!single) {
-        double *b = p->b;
-        if (p->panels) {
-            b = malloc((kern_pack_size(p->k, p->n) + 1) * sizeof *b);
-            assert_non_null(b);
-            kern_pack_f64(b, p->b, p->k, p->n, p->workers);
-        }
-        const kern_gemm_f64 g = {.ta = p->ta,
-                                 .tb = p->tb,
-                                 .panels = p->panels,
-                                 .m = p->m,
-                                 .n = p->n,
-                                 .k = p->k,
-                                 .alpha = p->alpha,
-                                 .beta = p->beta,
-                                 .a = p->a,
-                                 .lda = width_a(p),
-                                 .b = b,
-                                 .ldb = width_b(p),
-                                 .c = c,
-                                 .ldc = width_c(p)};
-        kern_gemm_run_f64(&g, p->workers);
-        if (p->panels) {
-            free(b);
-        }
-        return c;
-    }
     float *a = to_single(p->a, rows_a(p) * width_a(p));
     float *b = to_single(p->b, rows_b(p) * width_b(p));
-    float *y = to_single(p->c, size);
-    float *panels = to_single(p->b, p->panels ? 0 : 1);
+    float *y = to_single(c, size);
+    float *panels = malloc((kern_pack_size(p->k, p->n) + 1) * sizeof *panels);
+    assert_non_null(panels);
     if (p->panels) {
-        panels = realloc(panels, (kern_pack_size(p->k, p->n) + 1) * sizeof *panels);
-        assert_non_null(panels);
         kern_pack_f32(panels, b, p->k, p->n, p->workers);
     }
     const kern_gemm_f32 g = {.ta = p->ta,
@@ -147,6 +141,16 @@ static double *compute(const problem *p, bool single)
     free(b);
     free(y);
     free(panels);
+}
+
+/* C of the product in the given precision, as doubles; guard columns included. */
+static double *compute(const problem *p, bool single)
+{
+    const size_t size = p->m * width_c(p);
+    double *c = malloc((size + 1) * sizeof *c);
+    assert_non_null(c);
+    memcpy(c, p->c, size * sizeof *c);
+    (single ? compute_single : compute_double)(p, c);
     return c;
 }
 

@@ -22,7 +22,7 @@ enum { SIZE = 7 };
 static void assert_among(const double *re, const double *im, size_t n, double x, double y,
                          double tolerance)
 {
-    double nearest = INFINITY;
+    double nearest = (double)INFINITY;
     for (size_t i = 0; i < n; i++) {
         nearest = fmin(nearest, hypot(re[i] - x, im[i] - y));
     }

@@ -97,7 +97,6 @@ static void test_attention_with_dropout(void **state)
             c.name = "attention with dropout";
             c.attr.attention.dropout = 0.25;
             c.dropout_key = 99;
-            c.no_jvp = true;
             op_check(&c, k);
         }
     }

@@ -49,7 +49,7 @@ static double head_energy(const ref_nrgpt *r, const double *h, const double *g, 
 {
     double keys[MAX_TOKENS][MAX_WIDTH];
     double scores[MAX_TOKENS];
-    double largest = -INFINITY;
+    double largest = -(double)INFINITY;
     double sum = 0;
     if (a == 0) {
         return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Every family as a graph: gradients against finite differences, tangents against cotangents, the
- * force against the energy, single against double precision, causality, sizes, and refusals.
+ * force against the energy, single against double precision, causality, and refusals.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -630,68 +630,6 @@ static void test_later_tokens_do_not_reach_earlier_ones(void **state)
     }
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------- */
-
-static size_t count_params(model_config c)
-{
-    model *m = NULL;
-    TEST_OK(model_create(&m, &c, &kern_backend_cpu_f32, test_err));
-    const size_t count = m->params.elements;
-    model_destroy(m);
-    return count;
-}
-
-static void test_parameter_counts_of_listops(void **state)
-{
-    static const size_t table[][4] = {{25, 8171, 10696, 12020},
-                                      {32, 11797, 15925, 18068},
-                                      {40, 16661, 23101, 26420},
-                                      {50, 23821, 33871, 39020},
-                                      {64, 35861, 52309, 60692}};
-    (void)state;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        model_config c = model_config_default(MODEL_NRGPT);
-        c.n_embed = table[i][0];
-        c.ff = MODEL_FF1;
-        assert_int_equal(count_params(c), table[i][1]);
-        c.ff = MODEL_FF2W;
-        assert_int_equal(count_params(c), table[i][2]);
-        c = model_config_default(MODEL_GPT);
-        c.n_embed = table[i][0];
-        c.recurrent = true;
-        c.parallel = true;
-        assert_int_equal(count_params(c), table[i][3]);
-    }
-}
-
-/* h D² + D² + FF + 2D + 1 for the energy's block and 12 D² + 10 D for a GPT's, beside tables, final
- * norm and head; in millions these are the 1.215, 1.018, 0.888, 4.83, 10.33, 8.56, 7.38 and 42.8 of
- * the published sizes. */
-static void test_parameter_counts_of_shakespeare(void **state)
-{
-    static const struct {
-        size_t width, ff2w, ff2, recurrent, gpt;
-    } table[] = {{256, 1215298, 1018690, 888385, 4833345},
-                 {768, 10330434, 8560962, 7383617, 42811457}};
-    (void)state;
-    for (size_t i = 0; i < 2; i++) {
-        model_config c = model_config_default(MODEL_NRGPT);
-        c.n_embed = table[i].width;
-        c.n_head = 8;
-        c.vocab_size = 65;
-        c.block_size = 256;
-        assert_int_equal(count_params(c), table[i].ff2w);
-        c.ff = MODEL_FF2;
-        assert_int_equal(count_params(c), table[i].ff2);
-        c.family = MODEL_GPT;
-        c.recurrent = true;
-        assert_int_equal(count_params(c), table[i].recurrent);
-        c.recurrent = false;
-        c.n_layer = 6;
-        assert_int_equal(count_params(c), table[i].gpt);
-    }
-}
-
 /* ---- steps and refusals --------------------------------------------------------------------- */
 
 /* State after `steps` applications from the tokens; the caller frees it. */
@@ -806,8 +744,6 @@ int main(void)
         cmocka_unit_test(test_parallel_blocks_add_up),
         cmocka_unit_test(test_single_precision_is_close),
         cmocka_unit_test(test_later_tokens_do_not_reach_earlier_ones),
-        cmocka_unit_test(test_parameter_counts_of_listops),
-        cmocka_unit_test(test_parameter_counts_of_shakespeare),
         cmocka_unit_test(test_any_number_of_steps),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_start_from_g_takes_no_step),

@@ -62,8 +62,10 @@ static void test_loss_agrees_with_plain(void **state)
         model_loss two;
         const int32_t *ids = model_stream_part(&stream, part, &count);
         const double expected = plain_loss(m, ids, count, window > 0 ? window : 24);
-        TINY_OK(model_score_loss(m, &stream, part, window, 1, NULL, NULL, &one, tiny_err));
-        TINY_OK(model_score_loss(m, &stream, part, window, 3, NULL, NULL, &two, tiny_err));
+        model_loss_options options = {.part = part, .window = window, .threads = 1};
+        TINY_OK(model_score_loss(m, &stream, &options, &one, tiny_err));
+        options.threads = 3;
+        TINY_OK(model_score_loss(m, &stream, &options, &two, tiny_err));
         assert_memory_equal(&one.loss, &two.loss, sizeof one.loss);
         assert_true(fabs(one.loss - expected) <= (wide ? 1e-12 : 1e-5));
         assert_true(fabs(one.perplexity - exp(one.loss)) < 1e-9);
@@ -84,7 +86,8 @@ static void test_loss_of_ignorance(void **state)
     tiny_stream(&stream, 21, VOCAB); /* two tokens for validation: one prediction */
     stream.n_train = 19;
     TINY_OK(model_create(&m, &config, &kern_backend_cpu_f64, tiny_err));
-    TINY_OK(model_score_loss(m, &stream, MODEL_PART_VAL, 0, 2, NULL, NULL, &loss, tiny_err));
+    const model_loss_options options = {.part = MODEL_PART_VAL, .threads = 2};
+    TINY_OK(model_score_loss(m, &stream, &options, &loss, tiny_err));
     assert_true(fabs(loss.loss - log(VOCAB)) < 1e-12);
     assert_true(fabs(loss.perplexity - VOCAB) < 1e-10);
     assert_int_equal(loss.n, 1);
@@ -104,9 +107,9 @@ static void assert_loss_refused(const model *m, const model_stream *stream, size
 {
     model_loss loss;
     kern_error err = {KERN_OK, ""};
-    assert_int_equal(
-        model_score_loss(m, stream, MODEL_PART_VAL, window, threads, NULL, NULL, &loss, &err),
-        status);
+    const model_loss_options options = {
+        .part = MODEL_PART_VAL, .window = window, .threads = threads};
+    assert_int_equal(model_score_loss(m, stream, &options, &loss, &err), status);
     test_error(&err, status, part);
 }
 
@@ -122,9 +125,12 @@ static void test_loss_refusals(void **state)
     tiny_stream(&stream, 400, VOCAB);
     assert_loss_refused(m, &stream, 25, 1, KERN_INVALID_ARGUMENT, "a window of 25 tokens");
     assert_loss_refused(m, &stream, 0, 0, KERN_INVALID_ARGUMENT, "0 threads");
-    assert_int_equal(
-        model_score_loss(m, &stream, MODEL_PART_ALL, 1, 2, stop_at_once, &calls, &loss, &err),
-        KERN_INTERRUPTED);
+    const model_loss_options options = {.part = MODEL_PART_ALL,
+                                        .window = 1,
+                                        .threads = 2,
+                                        .progress = stop_at_once,
+                                        .context = &calls};
+    assert_int_equal(model_score_loss(m, &stream, &options, &loss, &err), KERN_INTERRUPTED);
     test_error(&err, KERN_INTERRUPTED, "of 399 windows");
     assert_int_equal(calls, 1);
     stream.n_train = 399;
