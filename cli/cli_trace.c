@@ -201,7 +201,7 @@ static void print_table(const tracing *t, const trace_settings *s)
             rises += trace->rising[i * trace->steps + k] ? 1 : 0;
         }
         const double *energy = trace->energy + i * (trace->steps + 1);
-        (void)printf("%5zu  %-12s %14.6g %14.6g %7zu\n", i + 1, t->texts[i], energy[0],
+        (void)printf("%5zu  %-12s %14.6g %14.6g %7zu\n", i, t->texts[i], energy[0],
                      energy[trace->steps], rises);
     }
     (void)printf("\nenergy in nats; %zu of %zu steps rise (%.1f %%)\nwritten: %s\n",
