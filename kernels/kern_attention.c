@@ -55,7 +55,7 @@ static kern_attention_scratch scratch_of(const kern_call *call, int worker)
     s.key_gradient = s.operand + a->tokens * widest;
     s.value_gradient = s.key_gradient + a->tokens * width;
     s.dropped = s.value_gradient + a->tokens * value_width;
-    s.scores = s.dropped + a->tokens * KERN_ATTENTION_BLOCK;
+    s.scores = s.dropped + a->tokens * a->tokens;
     return s;
 }
 

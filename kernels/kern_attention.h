@@ -39,7 +39,7 @@ typedef struct kern_attention_scratch {
     kern_real *operand;        /* N × max(width, value_width): keys or values, gathered */
     kern_real *key_gradient;   /* N × width */
     kern_real *value_gradient; /* N × value_width */
-    kern_real *dropped;        /* KERN_ATTENTION_BLOCK × N: a block of weights after dropout */
+    kern_real *dropped;        /* N × N: weights after dropout */
     kern_real *scores;         /* H × N × N */
 } kern_attention_scratch;
 
@@ -48,7 +48,7 @@ static inline size_t kern_attention_scratch_size(size_t tokens, size_t heads, si
                                                  size_t value_width)
 {
     const size_t widest = width > value_width ? width : value_width;
-    return tokens * (2 * widest + width + value_width + KERN_ATTENTION_BLOCK + heads * tokens);
+    return tokens * (2 * widest + width + value_width + tokens + heads * tokens);
 }
 
 /* Part of a sequence: heads begin … end − 1, or columns begin … end − 1 of a sum over heads. */

@@ -12,9 +12,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* C = α op(A) op(B) + β C, row-major, op(A) is m×k and op(B) k×n; `ta` and `tb` transpose; with
- * `panels`, B is packed as kern_pack.h says (then tb is false and ldb unused). Leading dimensions
- * count reals between rows as stored. C overlaps neither A nor B. With β = 0, C is not read. */
+/* C = α op(A) op(B) + β C + 1 biasᵀ, row-major, op(A) is m×k and op(B) k×n; `ta` and `tb`
+ * transpose; with `panels`, B is packed as kern_pack.h says (then tb is false and ldb unused).
+ * Leading dimensions count reals between rows as stored. C overlaps neither A nor B. With β = 0, C
+ * is not read. */
 typedef struct kern_gemm_f32 {
     bool ta;
     bool tb;
@@ -30,6 +31,7 @@ typedef struct kern_gemm_f32 {
     size_t ldb;
     float *c;
     size_t ldc;
+    const float *bias; /* n values added to every row, or NULL */
 } kern_gemm_f32;
 
 typedef struct kern_gemm_f64 {
@@ -47,6 +49,7 @@ typedef struct kern_gemm_f64 {
     size_t ldb;
     double *c;
     size_t ldc;
+    const double *bias; /* n values added to every row, or NULL */
 } kern_gemm_f64;
 
 /* Runs the product with up to `workers` workers. Sizes of zero are allowed (k = 0 scales C by β).

@@ -7,6 +7,7 @@
 #include "kernels/kern_pack.h"
 #include "kernels/kern_parallel.h"
 #include "kernels/kern_real.h"
+#include "kernels/kern_simd.h"
 #include "kernels/kern_size.h"
 
 #include <string.h>
@@ -87,6 +88,26 @@ static void scale_output(const gemm *g)
     }
 }
 
+/* Adds the bias to a block that was just computed and is still in cache. */
+KERN_HOT static void add_bias(const gemm *g)
+{
+    for (size_t i = 0; i < g->m; i++) {
+        kern_real *restrict row = g->c + i * g->ldc;
+        const kern_real *restrict bias = g->bias;
+        for (size_t j = 0; j < g->n; j++) {
+            row[j] += bias[j];
+        }
+    }
+}
+
+static void gemm_with_bias(const gemm *g)
+{
+    gemm_block(g);
+    if (g->bias != NULL) {
+        add_bias(g);
+    }
+}
+
 /* Panel by panel; B, C and n of `g` start at a panel's first column. */
 static void gemm_panels(const gemm *g)
 {
@@ -96,7 +117,8 @@ static void gemm_panels(const gemm *g)
         part.b = g->b + j * g->k;
         part.ldb = part.n;
         part.c = g->c + j;
-        gemm_block(&part);
+        part.bias = g->bias == NULL ? NULL : g->bias + j;
+        gemm_with_bias(&part);
     }
 }
 
@@ -105,7 +127,7 @@ static void gemm_serial(const gemm *g)
     if (g->panels) {
         gemm_panels(g);
     } else {
-        gemm_block(g);
+        gemm_with_bias(g);
     }
 }
 
@@ -116,6 +138,7 @@ static void gemm_columns(const gemm *whole, size_t begin, size_t end)
     part.n = end - begin;
     part.b += begin * step;
     part.c += begin;
+    part.bias = whole->bias == NULL ? NULL : whole->bias + begin;
     gemm_serial(&part);
 }
 
@@ -148,6 +171,9 @@ void KERN_NAME(kern_gemm_run)(const gemm *g, int workers)
     }
     if (g->k == 0) {
         scale_output(g);
+        if (g->bias != NULL) {
+            add_bias(g);
+        }
         return;
     }
     if (workers <= 1) {

@@ -124,25 +124,25 @@ static void close_sink(const sink *s, size_t n)
     }
 }
 
-/* Adds a block's scale · leftᵀ·right to rows 0 … bound − 1, the block's rows beginning at r. */
-static void add_outer(sink *s, const kern_real *left, size_t n, kern_panel right, size_t r,
-                      double scale)
+/* Adds scale · leftᵀ·right to the rows of the block that starts at row r: `left` (N×N) holds
+ * nothing above its diagonal block there, so only its rows from r on count, and the block is
+ * written once. */
+static void add_outer(const sink *s, const kern_real *left, size_t n, kern_panel right, size_t r,
+                      double scale, bool accumulate)
 {
-    const size_t bound = kern_attention_block_end(n, r);
     const gemm g = {.ta = true,
-                    .m = bound,
+                    .m = kern_attention_block_end(n, r) - r,
                     .n = s->width,
-                    .k = bound - r,
+                    .k = n - r,
                     .alpha = (kern_real)scale,
-                    .beta = s->fresh ? 0 : 1,
-                    .a = left,
+                    .beta = accumulate ? 1 : 0,
+                    .a = left + r * n + r,
                     .lda = n,
                     .b = right.data + r * right.ld,
                     .ldb = right.ld,
-                    .c = s->work.data,
+                    .c = s->work.data + r * s->work.ld,
                     .ldc = s->work.ld};
     KERN_NAME(kern_gemm_run)(&g, 1);
-    s->fresh = false;
 }
 
 /* q̄[:, begin … end) (+)= S̄ k. */
@@ -170,37 +170,57 @@ static void query_cotangent(const kern_head *head, const kern_head *bar,
     }
 }
 
-/* S̄ of a whole head, and the cotangents of its keys and values. */
-static void head_cotangents(const kern_call *call, const kern_head *head, const kern_head *bar,
-                            const kern_attention_scratch *scratch, size_t at)
+/* Weights after dropout, all N rows, with leading dimension N. */
+static const kern_real *dropped_weights(const kern_call *call, const kern_head *head,
+                                        kern_real *out)
 {
-    const kern_attention_attr *a = &call->attr->attention;
+    const kern_real *p = head->p.data;
+    for (size_t r = 0; r < head->tokens; r += KERN_ATTENTION_BLOCK) {
+        kern_real *block = out + r * head->tokens;
+        if (kern_attention_drop(call, head, block, r) == block) {
+            p = out;
+        }
+    }
+    return p;
+}
+
+/* Cotangents of one head's keys and values from S̄, P and O̅. */
+static void key_value_cotangents(const kern_call *call, const kern_head *head, const kern_head *bar,
+                                 const kern_attention_scratch *scratch, size_t index)
+{
     const size_t n = head->tokens;
     const bool values_are_keys = call->in[V].data == NULL;
-    sink keys = open_sink(bar->k, head->width, call->accumulate[K], scratch->key_gradient);
-    sink values =
+    const bool mixes = bar->out.data != NULL;
+    const sink keys = open_sink(bar->k, head->width, call->accumulate[K], scratch->key_gradient);
+    const sink values =
         open_sink(bar->v, head->value_width, call->accumulate[V], scratch->value_gradient);
-    sink *mixed = values_are_keys ? &keys : &values;
-    KERN_NAME(kern_transpose)
-    (scratch->transposed, n, head->v.data, head->v.ld, n, head->value_width);
-    /* The last block reaches every column, so it goes first and may overwrite. */
-    for (size_t blocks = (n + KERN_ATTENTION_BLOCK - 1) / KERN_ATTENTION_BLOCK; blocks > 0;
-         blocks--) {
-        const size_t r = (blocks - 1) * KERN_ATTENTION_BLOCK;
-        score_cotangent(call, head, bar, scratch, at, r);
+    const sink *mixed = values_are_keys ? &keys : &values;
+    const kern_real *p = dropped_weights(call, head, scratch->dropped);
+    for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
         if (keys.to.data != NULL) {
-            const kern_real *rows = scratch->scores + at % a->heads * n * n + r * n;
-            add_outer(&keys, rows, n, head->q, r, 1.0);
+            add_outer(&keys, scratch->scores + index * n * n, n, head->q, r, 1.0, !keys.fresh);
         }
-        if (mixed->to.data != NULL && bar->out.data != NULL) {
-            const kern_real *p = kern_attention_drop(call, head, scratch->dropped, r);
-            add_outer(mixed, p, n, bar->out, r, a->scale);
+        if (mixed->to.data != NULL && mixes) {
+            add_outer(mixed, p, n, bar->out, r, call->attr->attention.scale,
+                      values_are_keys || !values.fresh);
         }
     }
     close_sink(&keys, n);
-    if (!values_are_keys && bar->out.data != NULL) {
+    if (!values_are_keys && mixes) {
         close_sink(&values, n);
     }
+}
+
+static void head_cotangents(const kern_call *call, const kern_head *head, const kern_head *bar,
+                            const kern_attention_scratch *scratch, size_t at)
+{
+    const size_t n = head->tokens;
+    KERN_NAME(kern_transpose)
+    (scratch->transposed, n, head->v.data, head->v.ld, n, head->value_width);
+    for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
+        score_cotangent(call, head, bar, scratch, at, r);
+    }
+    key_value_cotangents(call, head, bar, scratch, at % call->attr->attention.heads);
 }
 
 static void vjp_heads(const kern_call *call, const kern_attention_scratch *scratch, size_t sequence,

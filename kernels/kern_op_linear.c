@@ -15,9 +15,21 @@ typedef KERN_NAME(kern_gemm) gemm;
 
 enum { X, W, BIAS, ADDEND };
 
-/* y (+)= α x op(W), where `reverse` means x op(W)ᵀ, from the packed weight when there is one. */
-static void multiply(const kern_call *call, kern_view y, kern_view x, const void *weight,
-                     const kern_real *packed, bool reverse, bool accumulate)
+/* A weight and its packed copies (NULL: none). */
+typedef struct operand {
+    const kern_real *plain;
+    const kern_real *packed;
+} operand;
+
+static operand weight_of(const kern_call *call)
+{
+    return (operand){call->in[W].data, call->packed[W]};
+}
+
+/* y (+)= α x op(W) + bias, where `reverse` means x op(W)ᵀ, from the packed weight when there is
+ * one. */
+static void multiply(const kern_call *call, kern_view y, kern_view x, operand weight,
+                     const kern_real *bias, bool reverse, bool accumulate)
 {
     const kern_view w = call->in[W];
     const bool plain = call->attr->linear.plain != reverse;
@@ -28,13 +40,14 @@ static void multiply(const kern_call *call, kern_view y, kern_view x, const void
               .beta = accumulate ? 1 : 0,
               .a = x.data,
               .lda = x.cols,
-              .b = weight,
+              .b = weight.plain,
               .ldb = w.cols,
               .c = y.data,
               .ldc = y.cols,
+              .bias = bias,
               .tb = !plain};
-    if (packed != NULL) {
-        g.b = packed + (plain ? 0 : kern_pack_operand_size(w.rows, w.cols));
+    if (weight.packed != NULL) {
+        g.b = weight.packed + (plain ? 0 : kern_pack_operand_size(w.rows, w.cols));
         g.panels = true;
         g.tb = false;
     }
@@ -65,32 +78,19 @@ static void weight_gradient(const kern_call *call)
     KERN_NAME(kern_gemm_run)(&g, call->workers);
 }
 
-/* y = c + b, either absent. False when both are, and y is untouched. */
-static bool start_output(kern_view y, const kern_real *bias, const kern_real *addend)
+/* y = c; false when c is absent, and y is untouched. */
+static bool copy_addend(kern_view y, const kern_real *addend)
 {
-    kern_real *out = y.data;
-    if (bias == NULL && addend == NULL) {
-        return false;
+    if (addend != NULL && addend != y.data) {
+        memcpy(y.data, addend, y.rows * y.cols * sizeof *addend);
     }
-    if (bias == NULL) {
-        if (out != addend) {
-            memcpy(out, addend, y.rows * y.cols * sizeof *out);
-        }
-        return true;
-    }
-    for (size_t i = 0; i < y.rows; i++) {
-        kern_real *row = out + i * y.cols;
-        for (size_t j = 0; j < y.cols; j++) {
-            row[j] = bias[j] + (addend == NULL ? 0 : addend[i * y.cols + j]);
-        }
-    }
-    return true;
+    return addend != NULL;
 }
 
 static void linear_forward(const kern_call *call)
 {
-    const bool started = start_output(call->out[0], call->in[BIAS].data, call->in[ADDEND].data);
-    multiply(call, call->out[0], call->in[X], call->in[W].data, call->packed[W], false, started);
+    const bool started = copy_addend(call->out[0], call->in[ADDEND].data);
+    multiply(call, call->out[0], call->in[X], weight_of(call), call->in[BIAS].data, false, started);
 }
 
 /* Columns begin … end − 1 of the bias gradient, each summed over the rows in order. */
@@ -141,7 +141,7 @@ static void linear_vjp(const kern_call *call)
         return;
     }
     if (call->d_in[X].data != NULL) {
-        multiply(call, call->d_in[X], call->d_out[0], call->in[W].data, call->packed[W], true,
+        multiply(call, call->d_in[X], call->d_out[0], weight_of(call), NULL, true,
                  call->accumulate[X]);
     }
     if (call->d_in[W].data != NULL) {
@@ -159,17 +159,20 @@ static void linear_vjp(const kern_call *call)
 static void linear_jvp(const kern_call *call)
 {
     const kern_view dy = call->d_out[0];
-    bool started = start_output(dy, call->d_in[BIAS].data, call->d_in[ADDEND].data);
+    const operand moving = {call->d_in[W].data, NULL};
+    const kern_real *bias = call->d_in[BIAS].data;
+    kern_real *out = dy.data;
+    if (!copy_addend(dy, call->d_in[ADDEND].data)) {
+        memset(out, 0, dy.rows * dy.cols * sizeof *out);
+    }
+    for (size_t i = 0; bias != NULL && i < dy.rows * dy.cols; i++) {
+        out[i] += bias[i % dy.cols];
+    }
     if (call->d_in[X].data != NULL) {
-        multiply(call, dy, call->d_in[X], call->in[W].data, call->packed[W], false, started);
-        started = true;
+        multiply(call, dy, call->d_in[X], weight_of(call), NULL, false, true);
     }
-    if (call->d_in[W].data != NULL) {
-        multiply(call, dy, call->in[X], call->d_in[W].data, NULL, false, started);
-        started = true;
-    }
-    if (!started) {
-        memset(dy.data, 0, dy.rows * dy.cols * sizeof(kern_real));
+    if (moving.plain != NULL) {
+        multiply(call, dy, call->in[X], moving, NULL, false, true);
     }
 }
 
