@@ -5,7 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "models/model_checkpoint_private.h"
 
-#include "models/model_run.h"
+#include "models/model_run_path.h"
 
 #include <dirent.h>
 #include <errno.h>

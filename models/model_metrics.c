@@ -5,7 +5,7 @@
 #include "kernels/kern_size.h"
 #include "models/model_file.h"
 #include "models/model_json.h"
-#include "models/model_run.h"
+#include "models/model_run_path.h"
 
 #include <errno.h>
 #include <math.h>

@@ -16,17 +16,6 @@
 
 enum { RUN_CONFIG_LIMIT = 1 << 28 }; /* bytes of config.json; vocabularies can be long */
 
-kern_status model_run_path(char **path, const char *folder, const char *name, kern_error *err)
-{
-    const size_t room = strlen(folder) + strlen(name) + 2;
-    *path = malloc(room);
-    if (*path == NULL) {
-        return kern_raise(err, KERN_NO_MEMORY, "no memory for a name in '%s'", folder);
-    }
-    (void)snprintf(*path, room, "%s/%s", folder, name);
-    return KERN_OK;
-}
-
 /* ---- Starting ---------------------------------------------------------------------------- */
 
 /* The files of a run. When a run is overwritten they go in this order, so that a break leaves no

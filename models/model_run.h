@@ -16,18 +16,13 @@
 #define BASIN_MODEL_RUN_H
 
 #include "models/model.h"
+#include "models/model_run_path.h"
 #include "models/model_tokenizer.h"
 #include "models/model_trainer.h"
 
 #include <stdbool.h>
 
 enum { MODEL_RUN_VERSION = 1 };
-
-#define MODEL_RUN_CONFIG    "config.json"
-#define MODEL_RUN_MODEL     "model.safetensors"
-#define MODEL_RUN_OPTIMIZER "optimizer.safetensors"
-#define MODEL_RUN_METRICS   "metrics.csv"
-#define MODEL_RUN_NEXT      ".next" /* behind the name of a file that is about to replace it */
 
 /* What a run is made from; everything is borrowed. */
 typedef struct model_recipe {
@@ -47,9 +42,6 @@ typedef struct model_run {
     char *data_path;           /* owned */
     model_training training;
 } model_run;
-
-/* "folder/name"; the caller frees *path with free(). KERN_NO_MEMORY. */
-kern_status model_run_path(char **path, const char *folder, const char *name, kern_error *err);
 
 /* Starts a run: makes the folder and writes config.json. KERN_INVALID_ARGUMENT when the folder
  * already has a file of a run, unless `overwrite` (then those files are removed first; others
