@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * An iterated map x' = F(x; p) of `size` numbers, in double precision: what every analysis of dyn/
+ * works on.
+ *
+ * A map is a table of functions (its kind) with a state of its own: parameter values and workspace.
+ * Analyses use nothing but this interface. One map is used by one thread at a time; dyn_map_clone
+ * makes another for a second thread, with the same parameters and its own workspace.
+ *
+ * Optional structure:
+ *   blocks   the state is `block_count` blocks of `block_width` numbers, and block A' depends on
+ * blocks B ≤ A only (a causal sequence of tokens), so the Jacobian is block lower-triangular. A
+ * plain map is one block. wrap     coordinates that live on a circle have a period; steps may leave
+ * them unreduced (lifted), distances are taken modulo the period.
+ */
+#ifndef BASIN_DYN_MAP_H
+#define BASIN_DYN_MAP_H
+
+#include "kernels/kern_status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct dyn_map dyn_map;
+
+/* A parameter: its name, its value when none is given, and one line on what it is. */
+typedef struct dyn_param {
+    const char *name;
+    double value;
+    const char *help;
+} dyn_param;
+
+/* The functions of a kind of map. `step`, `jvp` and `clone` are required; others may be NULL.
+ * Arrays hold `map->size` numbers; y may be x, jv may be v. Functions do not fail: a state that has
+ * left the map's domain gives NaN or infinity, which the analyses see. */
+typedef struct dyn_map_kind {
+    const char *name;
+    const char *formula; /* one line, for --help */
+    /* y = F(x). */
+    void (*step)(dyn_map *map, const double *x, double *y);
+    /* y = F(x) unless y is NULL, and jv = F'(x) v. */
+    void (*jvp)(dyn_map *map, const double *x, const double *v, double *y, double *jv);
+    /* jtw = F'(x)ᵀ w. */
+    void (*vjp)(dyn_map *map, const double *x, const double *w, double *jtw);
+    /* Energy of the state; NULL for maps that have none. */
+    double (*energy)(dyn_map *map, const double *x);
+    /* ln|det F'(x)| where that is cheaper than a decomposition; NULL otherwise. */
+    double (*log_abs_det)(dyn_map *map, const double *x);
+    /* Another map in the same state, with a workspace of its own. */
+    kern_status (*clone)(dyn_map **out, const dyn_map *map, kern_error *err);
+    /* Releases what `data` holds; the map itself is released by dyn_map_destroy. */
+    void (*fini)(dyn_map *map);
+} dyn_map_kind;
+
+struct dyn_map {
+    const dyn_map_kind *kind;
+    size_t size;
+    size_t block_count; /* 1 for a plain map */
+    size_t block_width; /* block_count · block_width = size */
+    size_t n_params;
+    const dyn_param *param_info; /* n_params entries, borrowed from the kind or the plugin */
+    double *params;              /* n_params values, owned */
+    double *start;               /* the map's documented starting point, `size` numbers, owned */
+    const double
+        *periods; /* `size` entries, 0 where a coordinate is not on a circle; NULL: none is */
+    void *data;   /* of the kind: workspace, a model, a plugin's handle */
+};
+
+/* Releases a map; NULL is ignored. */
+void dyn_map_destroy(dyn_map *map);
+
+/* Index of parameter `name`; KERN_INVALID_ARGUMENT listing the names when the map has none such. */
+kern_status dyn_map_find_param(const dyn_map *map, const char *name, size_t *index,
+                               kern_error *err);
+
+/* y = F^n(x); n = 0 copies. y may be x. */
+void dyn_map_iterate(dyn_map *map, const double *x, size_t n, double *y);
+
+/* Distance of two states: largest coordinate difference, modulo periods; NaN when either is not a
+ * number. */
+double dyn_map_distance(const dyn_map *map, const double *x, const double *y);
+
+#endif
