@@ -118,7 +118,7 @@ kern_status cli_args_read_u64(uint64_t *out, const char *value, kern_error *err)
     {                                                                                              \
         .name = "RUN", .kind = CLI_TEXT, .positional = true, .required = true,                     \
         .offset = offsetof(type, run),                                                             \
-        .help = "folder of a trained model, as written by basin train"                             \
+        .help = "folder written by basin train, or a file of weights (*.safetensors)"              \
     }
 #define CLI_OPTION_SEED(type, what)                                                                \
     {                                                                                              \

@@ -3,15 +3,56 @@
 
 #include "cli/cli_progress.h"
 #include "cli/cli_signal.h"
+#include "models/model_weights.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-kern_status cli_run_open(cli_run *r, const char *folder, const kern_backend *backend,
-                         kern_error *err)
+static bool is_weights_file(const char *path)
 {
-    KERN_TRY(model_run_init(&r->run, folder, err));
+    static const char end[] = ".safetensors";
+    const size_t n = strlen(path);
+    return n > sizeof end - 1 && strcmp(path + n - (sizeof end - 1), end) == 0;
+}
+
+static kern_status copy_text(char **out, const char *text, kern_error *err)
+{
+    const size_t size = strlen(text) + 1;
+    *out = malloc(size);
+    if (*out == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for a name");
+    }
+    memcpy(*out, text, size);
+    return KERN_OK;
+}
+
+/* A bare file says nothing of its data: tokens are numbers, windows as long as the model allows. */
+static kern_status read_weights_file(cli_run *r, const model_safetensors *file, const char *path,
+                                     const kern_backend *backend, kern_error *err)
+{
+    model_run *run = &r->run;
+    KERN_TRY(model_weights_config(&run->config, file, path, err));
+    run->training = model_training_default();
+    run->training.window = run->config.block_size;
+    KERN_TRY(copy_text(&run->folder, path, err));
+    KERN_TRY(copy_text(&run->data_kind, "tokens", err));
+    KERN_TRY(copy_text(&run->data_path, "", err));
+    KERN_TRY(model_tokenizer_init_raw(&run->tokenizer, run->config.vocab_size, err));
+    KERN_TRY(model_create(&r->m, &run->config, backend, err));
+    return model_weights_read(r->m, file, path, err);
+}
+
+kern_status cli_run_open(cli_run *r, const char *path, const kern_backend *backend, kern_error *err)
+{
+    if (is_weights_file(path)) {
+        model_safetensors *file = NULL;
+        KERN_TRY(model_safetensors_create(&file, path, err));
+        const kern_status status = read_weights_file(r, file, path, backend, err);
+        model_safetensors_destroy(file);
+        return status;
+    }
+    KERN_TRY(model_run_init(&r->run, path, err));
     return model_run_load_model(&r->m, &r->step, &r->run, backend, err);
 }
 

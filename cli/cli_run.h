@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A trained model opened from its run folder.
+ * A trained model opened from its run folder, or from a file of weights.
  */
 #ifndef BASIN_CLI_RUN_H
 #define BASIN_CLI_RUN_H
@@ -14,8 +14,11 @@ typedef struct cli_run {
     size_t step; /* optimizer steps behind it */
 } cli_run;
 
-/* Reads the run and its weights. Errors of model_run_init and model_run_load_model. */
-kern_status cli_run_open(cli_run *r, const char *folder, const kern_backend *backend,
+/* Reads the run in folder `path` and its weights. A path that ends in .safetensors is a file of
+ * weights with the published names instead, whose metadata give family and configuration; its
+ * tokens are written as numbers. Errors of model_run_init, model_run_load_model,
+ * model_weights_config and model_weights_read. */
+kern_status cli_run_open(cli_run *r, const char *path, const kern_backend *backend,
                          kern_error *err);
 void cli_run_fini(cli_run *r);
 

@@ -97,6 +97,24 @@ static void test_info_counts(void **state)
     assert_non_null(strstr(program_out, "listops:generate=300,seed=42"));
 }
 
+/* The weights alone are a model too: the same one, with tokens written as numbers. */
+static void test_weights_file_is_a_model(void **state)
+{
+    (void)state;
+    program_expect(0, "info", in("run"), "--json", NULL);
+    cJSON *whole = program_json();
+    program_expect(0, "info", in("run/model.safetensors"), "--json", NULL);
+    cJSON *weights = program_json();
+    assert_true(json_number(weights, "parameters", NULL) == json_number(whole, "parameters", NULL));
+    cJSON_Delete(whole);
+    cJSON_Delete(weights);
+    program_expect(0, "trace", in("run/model.safetensors"), "--prompt", "4 12 3", "--steps", "3",
+                   "--out", in("weights.h5"), NULL);
+    program_expect(2, "trace", in("run/model.safetensors"), "--prompt", "max_10", "--steps", "3",
+                   "--out", in("weights.h5"), NULL);
+    program_complained("--prompt");
+}
+
 static void test_eval_scores(void **state)
 {
     (void)state;
@@ -373,6 +391,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_train_reports),
         cmocka_unit_test(test_info_counts),
+        cmocka_unit_test(test_weights_file_is_a_model),
         cmocka_unit_test(test_eval_scores),
         cmocka_unit_test(test_eval_of_test_prompts_alone),
         cmocka_unit_test(test_generate_is_repeatable),
