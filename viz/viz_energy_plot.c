@@ -244,7 +244,7 @@ static kern_status add_term(builder *b, size_t column, const double *values, ker
 {
     static const char *const titles[2] = {"attention", "feed-forward"};
     static const char *const labels[2] = {"<i>E<sub>A</sub></i><sup>AT</sup>  (nats)",
-                                          "<i>E<sub>A</sub></i><sup>FF</sup>  (nats)"};
+                                          "<i>s E<sub>A</sub></i><sup>FF</sup>  (nats)"};
     const viz_panel spec = {
         .title = titles[column],
         .row = 1,
