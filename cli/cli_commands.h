@@ -14,5 +14,10 @@ extern const cli_command cli_info;
 extern const cli_command cli_trace;
 extern const cli_command cli_selftest;
 extern const cli_command cli_bench;
+extern const cli_command cli_orbit;
+extern const cli_command cli_orbit_diagram;
+extern const cli_command cli_lyapunov;
+extern const cli_command cli_multipliers;
+extern const cli_command cli_fixed_points;
 
 #endif

@@ -8,10 +8,12 @@
  * makes another for a second thread, with the same parameters and its own workspace.
  *
  * Optional structure:
- *   blocks   the state is `block_count` blocks of `block_width` numbers, and block A' depends on
- * blocks B ≤ A only (a causal sequence of tokens), so the Jacobian is block lower-triangular. A
- * plain map is one block. wrap     coordinates that live on a circle have a period; steps may leave
- * them unreduced (lifted), distances are taken modulo the period.
+ *   blocks: the state is `block_count` blocks of `block_width` numbers, and block A' depends on
+ *   blocks B ≤ A only (a causal sequence of tokens), so the Jacobian is block lower-triangular. A
+ *   plain map is one block.
+ *
+ *   periods: coordinates that live on a circle have a period; steps may leave them unreduced
+ *   (lifted), distances are taken modulo the period.
  */
 #ifndef BASIN_DYN_MAP_H
 #define BASIN_DYN_MAP_H
@@ -60,11 +62,22 @@ struct dyn_map {
     size_t n_params;
     const dyn_param *param_info; /* n_params entries, borrowed from the kind or the plugin */
     double *params;              /* n_params values, owned */
+    size_t n_fixed;              /* the last n_fixed parameters were settled at creation */
+    bool approximate_jvp;        /* jvp is a difference quotient, right to about 1e-10 only */
     double *start;               /* the map's documented starting point, `size` numbers, owned */
     const double
         *periods; /* `size` entries, 0 where a coordinate is not on a circle; NULL: none is */
     void *data;   /* of the kind: workspace, a model, a plugin's handle */
 };
+
+/* A plain map of one block with the values of `info` as parameters, a start of zeros, no periods
+ * and no data: what constructors of a kind begin with. KERN_INVALID_ARGUMENT for a size of 0,
+ * KERN_NO_MEMORY. */
+kern_status dyn_map_create(dyn_map **out, const dyn_map_kind *kind, size_t size,
+                           const dyn_param *info, size_t n_params, kern_error *err);
+
+/* As dyn_map_create, with everything of `map` but its data: what clones begin with. */
+kern_status dyn_map_create_like(dyn_map **out, const dyn_map *map, kern_error *err);
 
 /* Releases a map; NULL is ignored. */
 void dyn_map_destroy(dyn_map *map);
@@ -72,6 +85,10 @@ void dyn_map_destroy(dyn_map *map);
 /* Index of parameter `name`; KERN_INVALID_ARGUMENT listing the names when the map has none such. */
 kern_status dyn_map_find_param(const dyn_map *map, const char *name, size_t *index,
                                kern_error *err);
+
+/* Sets parameter `name`. KERN_INVALID_ARGUMENT listing the names when the map has none such, when
+ * it was settled at creation, or when the value is not finite. */
+kern_status dyn_map_set_param(dyn_map *map, const char *name, double value, kern_error *err);
 
 /* y = F^n(x); n = 0 copies. y may be x. */
 void dyn_map_iterate(dyn_map *map, const double *x, size_t n, double *y);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The map that a subcommand analyses, as the command line gives it: one built in, one of a plugin,
+ * or the block of a trained model.
+ */
+#ifndef BASIN_CLI_MAP_H
+#define BASIN_CLI_MAP_H
+
+#include "cli/cli_args.h"
+#include "cli/cli_json.h"
+#include "cli/cli_run.h"
+#include "dyn/dyn_map.h"
+
+enum { CLI_STEPS_MAX = 1000000000 };
+
+typedef struct cli_map_options {
+    const char *map;
+    const char *plugin;
+    const char *model;
+    const char *prompt;
+    const char *x0;
+    cli_list params;
+} cli_map_options;
+
+/* Rows of a table of options whose settings `type` hold a cli_map_options `member`. */
+#define CLI_OPTIONS_MAP(type, member)                                                              \
+    {.name = "map",                                                                                \
+     .value = "NAME",                                                                              \
+     .kind = CLI_TEXT,                                                                             \
+     .offset = offsetof(type, member.map),                                                         \
+     .help = "map built in, such as logistic or henon; an unknown name lists them"},               \
+        {.name = "param",                                                                          \
+         .value = "K=V",                                                                           \
+         .kind = CLI_LIST,                                                                         \
+         .offset = offsetof(type, member.params),                                                  \
+         .help = "sets a parameter of the map, such as r=3.5 or lambda=1,2; may be repeated"},     \
+        {.name = "plugin",                                                                         \
+         .value = "FILE",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .offset = offsetof(type, member.plugin),                                                  \
+         .help = "shared object with a map of your own, as dyn/dyn_plugin.h describes"},           \
+        {.name = "model",                                                                          \
+         .value = "RUN",                                                                           \
+         .kind = CLI_TEXT,                                                                         \
+         .offset = offsetof(type, member.model),                                                   \
+         .help = "folder of a trained model, whose block is the map; needs --prompt"},             \
+        {.name = "prompt",                                                                         \
+         .value = "TEXT",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .offset = offsetof(type, member.prompt),                                                  \
+         .help = "text whose embedded tokens the model's block starts from"},                      \
+    {                                                                                              \
+        .name = "x0", .value = "A,B,...", .kind = CLI_TEXT, .offset = offsetof(type, member.x0),   \
+        .help = "state to start from (default: the map's own start)"                               \
+    }
+
+/* Row for the transient, a size_t `member` of the settings. */
+#define CLI_OPTION_TTR(type, member)                                                               \
+    {                                                                                              \
+        .name = "ttr", .value = "N", .kind = CLI_SIZE, .low = 0, .high = CLI_STEPS_MAX,            \
+        .offset = offsetof(type, member), .help = "transient: steps taken before those that count" \
+    }
+
+/* A map and what stands behind it. Zero-initialise; release with cli_map_fini. */
+typedef struct cli_map {
+    dyn_map *map; /* owned; its start is --x0 where that was given */
+    cli_run run;  /* of --model */
+    bool has_run;
+} cli_map;
+
+/* Makes the map. KERN_INVALID_ARGUMENT naming the option when none or several of --map, --plugin
+ * and --model are given, when --prompt and --model do not come together, and when --x0 has another
+ * number of coordinates; errors of the constructors. */
+kern_status cli_map_open(cli_map *m, const cli_map_options *options, kern_error *err);
+void cli_map_fini(cli_map *m);
+
+/* Ends of --box, "lo:hi,lo:hi,…": one pair for every coordinate, or one for all. Two blocks of
+ * map->size numbers in one that the caller frees: *lo, and *hi behind it. A NULL text gives NULLs.
+ */
+kern_status cli_map_read_box(const dyn_map *map, const char *text, double **lo, const double **hi,
+                             kern_error *err);
+
+/* Adds "map" and "params" to the result: what was analysed. */
+void cli_map_describe(cli_json *json, const dyn_map *map);
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * basin multipliers: eigenvalues of the Jacobian at a point or along a cycle.
+ */
+#include "cli/cli_commands.h"
+#include "cli/cli_json.h"
+#include "cli/cli_map.h"
+#include "cli/cli_progress.h"
+#include "cli/cli_signal.h"
+#include "dyn/dyn_assignment.h"
+#include "dyn/dyn_fixed_points.h"
+#include "dyn/dyn_multipliers.h"
+#include "kernels/kern_size.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_VALUES = 8, MAX_BLOCK = 1 << 24 };
+
+typedef struct multipliers_settings {
+    cli_map_options system;
+    const char *at;
+    bool solve;
+    size_t period;
+    double tol;
+    size_t block;
+    size_t horizon;
+    bool vectors;
+    bool json;
+} multipliers_settings;
+
+static const cli_option options[] = {
+    {.kind = CLI_HEADING, .help = "Map"},
+    CLI_OPTIONS_MAP(multipliers_settings, system),
+    {.kind = CLI_HEADING, .help = "Point"},
+    {.name = "at",
+     .value = "A,B,...",
+     .kind = CLI_TEXT,
+     .offset = offsetof(multipliers_settings, at),
+     .help = "the point (default: --x0, or the map's own start)"},
+    {.name = "solve",
+     .kind = CLI_FLAG,
+     .offset = offsetof(multipliers_settings, solve),
+     .help = "first finds the cycle near the point by Newton's method"},
+    {.name = "period",
+     .value = "P",
+     .kind = CLI_SIZE,
+     .low = 1,
+     .high = 1 << 20,
+     .offset = offsetof(multipliers_settings, period),
+     .help = "states of the cycle, along which the Jacobians are multiplied"},
+    {.name = "tol",
+     .value = "X",
+     .kind = CLI_REAL,
+     .low = 1e-300,
+     .high = 1,
+     .offset = offsetof(multipliers_settings, tol),
+     .help = "largest residual of --solve; it must exceed the rounding of the largest coordinate"},
+    {.kind = CLI_HEADING, .help = "Multipliers"},
+    {.name = "block",
+     .value = "A",
+     .kind = CLI_SIZE,
+     .low = 0,
+     .high = MAX_BLOCK,
+     .hide_default = true,
+     .offset = offsetof(multipliers_settings, block),
+     .help = "one block (token) only, counted from 0 (default: every block)"},
+    {.name = "horizon",
+     .value = "N",
+     .kind = CLI_SIZE,
+     .low = 0,
+     .high = 1 << 20,
+     .offset = offsetof(multipliers_settings, horizon),
+     .help = "largest power of the Jacobian whose norm counts for the transient growth"},
+    {.name = "vectors",
+     .kind = CLI_FLAG,
+     .offset = offsetof(multipliers_settings, vectors),
+     .help = "adds eigenvectors and their residuals |Jv - mv| to the JSON object"},
+    {.kind = CLI_HEADING, .help = "Results"},
+    CLI_OPTION_JSON(multipliers_settings),
+};
+
+static void defaults(void *settings)
+{
+    const dyn_multipliers_options o = dyn_multipliers_options_default();
+    *(multipliers_settings *)settings =
+        (multipliers_settings){.period = o.period,
+                               .tol = dyn_fixed_points_options_default().tol,
+                               .block = o.block,
+                               .horizon = o.horizon};
+}
+
+/* One call. */
+typedef struct multipliers_job {
+    const multipliers_settings *s;
+    cli_map system;
+    double *states;  /* period × size, owned; NULL when the search found nothing */
+    size_t period;   /* of states */
+    double residual; /* distance of the image of the last state from the first, or of the search */
+    kern_status status;
+    dyn_multipliers result;
+} multipliers_job;
+
+/* ---- Computing --------------------------------------------------------------------------- */
+
+/* --at into the first state. */
+static kern_status read_point(multipliers_job *job, kern_error *err)
+{
+    const dyn_map *map = job->system.map;
+    kern_error why = {0};
+    double *values = NULL;
+    size_t n = 0;
+    if (job->s->at == NULL) {
+        memcpy(job->states, map->start, map->size * sizeof *job->states);
+        return KERN_OK;
+    }
+    const kern_status status = dyn_read_numbers(job->s->at, &values, &n, &why);
+    if (status != KERN_OK) {
+        return kern_raise(err, status, "--at: %s", why.text);
+    }
+    if (n == map->size) {
+        memcpy(job->states, values, n * sizeof *values);
+    }
+    free(values);
+    return n == map->size
+               ? KERN_OK
+               : kern_raise(err, KERN_INVALID_ARGUMENT, "--at has %zu numbers; map %s accepts %zu",
+                            n, map->kind->name, map->size);
+}
+
+/* The cycle that Newton's method finds from the first state, in place of it. */
+static kern_status solve(multipliers_job *job, kern_error *err)
+{
+    dyn_fixed_points_options o = dyn_fixed_points_options_default();
+    dyn_fixed_points found;
+    o.period = job->s->period;
+    o.n_starts = 0;
+    o.given = job->states;
+    o.n_given = 1;
+    o.tol = job->s->tol;
+    KERN_TRY(dyn_fixed_points_init(&found, job->system.map, &o, err));
+    if (found.n_cycles > 0) {
+        const dyn_cycle *cycle = &found.cycles[0];
+        job->period = cycle->period;
+        job->residual = cycle->residual;
+        memcpy(job->states, cycle->states,
+               cycle->period * job->system.map->size * sizeof *job->states);
+    } else {
+        for (size_t i = 0; i < KERN_STATUS_COUNT; i++) {
+            job->status = found.failures[i] > 0 ? (kern_status)i : job->status;
+        }
+    }
+    dyn_fixed_points_fini(&found);
+    return KERN_OK;
+}
+
+/* The states after the first one, as the map has them. */
+static void follow(multipliers_job *job)
+{
+    dyn_map *map = job->system.map;
+    double *back = job->states + job->period * map->size;
+    for (size_t t = 1; t <= job->period; t++) {
+        map->kind->step(map, job->states + (t - 1) * map->size, job->states + t * map->size);
+    }
+    job->residual = dyn_map_distance(map, back, job->states);
+}
+
+static kern_status prepare_states(multipliers_job *job, kern_error *err)
+{
+    size_t count;
+    const dyn_map *map = job->system.map;
+    job->period = job->s->period;
+    if (!kern_size_mul(job->period + 1, map->size, &count) || count > SIZE_MAX / sizeof(double)) {
+        return kern_raise(err, KERN_OVERFLOW, "--period is %zu, too many for %zu coordinates",
+                          job->period, map->size);
+    }
+    job->states = malloc(count * sizeof *job->states);
+    if (job->states == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for %zu states of %zu numbers",
+                          job->period + 1, map->size);
+    }
+    KERN_TRY(read_point(job, err));
+    if (job->s->solve) {
+        return solve(job, err);
+    }
+    follow(job);
+    return KERN_OK;
+}
+
+static kern_status compute(multipliers_job *job, kern_error *err)
+{
+    const multipliers_settings *s = job->s;
+    dyn_multipliers_options o = dyn_multipliers_options_default();
+    cli_progress progress;
+    KERN_TRY(cli_map_open(&job->system, &s->system, err));
+    KERN_TRY(prepare_states(job, err));
+    if (job->status != KERN_OK) {
+        return KERN_OK;
+    }
+    o.period = job->period;
+    o.horizon = s->horizon;
+    o.vectors = s->vectors;
+    o.block = s->block;
+    o.progress = cli_run_watch;
+    o.context = &progress;
+    cli_signal_watch();
+    cli_progress_start(&progress, "block", 0, job->system.map->block_count, "blocks", 1.0);
+    const kern_status status =
+        dyn_multipliers_init(&job->result, job->system.map, job->states, &o, err);
+    cli_progress_finish(&progress);
+    job->status = job->result.status;
+    return status;
+}
+
+/* ---- Printing ---------------------------------------------------------------------------- */
+
+static void add_complex(cli_json *json, cJSON *parent, double re, double im)
+{
+    cJSON *value = cli_json_child(json, parent, NULL);
+    cli_json_real(json, value, "re", re);
+    cli_json_real(json, value, "im", im);
+}
+
+/* Vector j of a block, whose rows hold real and imaginary parts of pairs. */
+static void add_vector(cli_json *json, cJSON *parent, const dyn_multipliers_block *b, size_t j)
+{
+    const bool second = b->im[j] < 0.0 && j > 0;
+    const double *x = b->vectors + (second ? j - 1 : j) * b->n;
+    cJSON *vector = cli_json_array(json, parent, NULL);
+    for (size_t i = 0; i < b->n; i++) {
+        const double im = b->im[j] != 0.0 ? x[b->n + i] : 0.0;
+        add_complex(json, vector, x[i], second ? -im : im);
+    }
+}
+
+static void add_block(cli_json *json, cJSON *blocks, const dyn_multipliers_block *b)
+{
+    cJSON *block = cli_json_child(json, blocks, NULL);
+    cli_json_size(json, block, "token", b->block);
+    cJSON *values = cli_json_array(json, block, "values");
+    for (size_t j = 0; j < b->n; j++) {
+        add_complex(json, values, b->re[j], b->im[j]);
+    }
+    cli_json_real(json, block, "spectral_radius", b->spectral_radius);
+    cli_json_real(json, block, "transient_growth", b->transient_growth);
+    cli_json_size(json, block, "transient_step", b->transient_step);
+    cli_json_text(json, block, "status", kern_status_word(b->status));
+    if (b->vectors != NULL) {
+        (void)cli_json_reals(json, block, "residuals", b->residuals, b->n);
+        cJSON *vectors = cli_json_array(json, block, "vectors");
+        for (size_t j = 0; j < b->n; j++) {
+            add_vector(json, vectors, b, j);
+        }
+    }
+}
+
+static kern_status print_json(const multipliers_job *job, kern_error *err)
+{
+    const dyn_multipliers *m = &job->result;
+    cli_json json;
+    cli_json_init(&json);
+    cli_map_describe(&json, job->system.map);
+    cJSON *blocks = cli_json_array(&json, json.object, "blocks");
+    for (size_t i = 0; i < m->n_blocks; i++) {
+        add_block(&json, blocks, &m->blocks[i]);
+    }
+    cli_json_real(&json, json.object, "spectral_radius",
+                  job->status == KERN_OK ? m->spectral_radius : (double)NAN);
+    cli_json_bool(&json, json.object, "stable", m->stable);
+    (void)cli_json_reals(&json, json.object, "x", job->states, job->system.map->size);
+    cli_json_size(&json, json.object, "period", job->period);
+    cli_json_real(&json, json.object, "residual", job->residual);
+    cli_json_size(&json, json.object, "horizon", job->s->horizon);
+    cli_json_text(&json, json.object, "status", kern_status_word(job->status));
+    return cli_json_print(&json, err);
+}
+
+static void print_block(const dyn_multipliers_block *b)
+{
+    (void)printf("%6zu %14.9g %14.6g at %-4zu", b->block, b->spectral_radius, b->transient_growth,
+                 b->transient_step);
+    for (size_t j = 0; j < b->n && j < SHOWN_VALUES; j++) {
+        if (b->im[j] != 0.0) {
+            (void)printf(" %.9g%+.9gi", b->re[j], b->im[j]);
+        } else {
+            (void)printf(" %.9g", b->re[j]);
+        }
+    }
+    (void)printf("%s\n", b->n > SHOWN_VALUES ? " ..." : "");
+}
+
+static void print_text(const multipliers_job *job)
+{
+    const dyn_multipliers *m = &job->result;
+    const dyn_map *map = job->system.map;
+    (void)printf("%s: %s\n\n", map->kind->name, map->kind->formula);
+    if (m->n_blocks > 0) {
+        (void)printf("%6s %14s %14s %7s %s\n", map->block_count > 1 ? "token" : "", "radius",
+                     "growth", "power", "multipliers");
+    }
+    for (size_t i = 0; i < m->n_blocks; i++) {
+        print_block(&m->blocks[i]);
+    }
+    if (job->status != KERN_OK) {
+        (void)printf("status: %s (%s)\n", kern_status_word(job->status),
+                     kern_status_gloss(job->status));
+        return;
+    }
+    (void)printf("\nspectral radius %.9g, %s; period %zu, residual %.2g\n", m->spectral_radius,
+                 m->stable ? "stable" : "not stable", job->period, job->residual);
+}
+
+static kern_status run(cli_call *call, const void *settings, kern_error *err)
+{
+    multipliers_job job = {.s = settings, .residual = (double)NAN};
+    kern_status status = compute(&job, err);
+    if (status == KERN_OK) {
+        call->check_failed = job.status != KERN_OK;
+        if (job.s->json) {
+            status = print_json(&job, err);
+        } else {
+            print_text(&job);
+        }
+    }
+    dyn_multipliers_fini(&job.result);
+    free(job.states);
+    cli_map_fini(&job.system);
+    return status;
+}
+
+const cli_command cli_multipliers = {
+    .name = "multipliers",
+    .purpose = "eigenvalues of the Jacobian at a point or along a cycle",
+    .description =
+        "Computes the eigenvalues of the Jacobian at a point, or of the product of Jacobians along "
+        "a cycle, block by block where later tokens do not act on earlier ones, the largest "
+        "modulus "
+        "first. Beside each spectrum stands the transient growth, the largest 2-norm of a power of "
+        "the block's Jacobian up to --horizon: how much a perturbation can grow before it decays.",
+    .example = "basin multipliers --map henon --at 0.6,0.2 --solve\n"
+               "basin multipliers --model run --prompt \"( max_10 3 5 )\" --json",
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .settings_size = sizeof(multipliers_settings),
+    .defaults = defaults,
+    .run = run,
+};
