@@ -7,6 +7,7 @@
 #include "cli/cli_bench_train.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_json.h"
+#include "cli/cli_signal.h"
 #include "kernels/kern_parallel.h"
 
 #include <errno.h>
@@ -198,6 +199,7 @@ static kern_status run(cli_call *call, const void *settings, kern_error *err)
     cli_json json;
     (void)call;
     KERN_TRY(check_names(s, err));
+    cli_signal_watch();
     cli_json_init(&json);
     cJSON *rows = cli_json_array(&json, json.object, "rows");
     if (!s->json) {

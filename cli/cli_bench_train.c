@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli/cli_bench_train.h"
 
+#include "cli/cli_signal.h"
 #include "kernels/kern_peak.h"
 #include "models/model_trainer.h"
 
@@ -77,6 +78,7 @@ static kern_status measure_round(model_trainer *t, double seconds, double *rate,
     double tokens = 0;
     do {
         model_step_report report;
+        KERN_TRY(cli_signal_poll(err));
         KERN_TRY(model_trainer_step(t, &report, err));
         tokens += (double)t->settings.batch * (double)t->settings.window;
         elapsed = kern_peak_clock() - start;

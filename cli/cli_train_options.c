@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { SIZE_LIMIT = 1 << 24, BATCH_LIMIT = 1 << 20 };
+/* Planning a graph of many steps takes time with their square; a thousand are seconds. */
+enum { SIZE_LIMIT = 1 << 24, BATCH_LIMIT = 1 << 20, DEPTH_LIMIT = 1024 };
 
 /* ---- Words ------------------------------------------------------------------------------- */
 
@@ -119,7 +120,7 @@ static const cli_option options[] = {
      .help = "numbers in a token's state"},
     {ROW("heads", "H", CLI_SIZE, AT_CONFIG(n_head)), .alias = "n_head", RANGE(1, SIZE_LIMIT),
      .help = "attention heads"},
-    {ROW("depth", "T", CLI_SIZE, AT_CONFIG(n_layer)), .alias = "n_layer", RANGE(1, SIZE_LIMIT),
+    {ROW("depth", "T", CLI_SIZE, AT_CONFIG(n_layer)), .alias = "n_layer", RANGE(1, DEPTH_LIMIT),
      .help = "applications of the block, or blocks of a gpt"},
     {ROW("block", "N", CLI_SIZE, AT_CONFIG(block_size)), .alias = "block_size",
      RANGE(1, SIZE_LIMIT), .hide_default = true,

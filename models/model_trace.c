@@ -19,7 +19,7 @@ typedef struct machine {
 typedef struct tracer {
     model *m;      /* f64, the model itself */
     model *exact;  /* f64, with the exact update: its force is −v */
-    machine orbit; /* T steps from the tokens */
+    machine block; /* one step from a given state, with its energies */
     machine local; /* energies and force at a given g, with tangents */
     model_trace *trace;
     kern_error *err;
@@ -163,19 +163,41 @@ static void store(double *array, const double *rows, const model_trace *t, size_
     }
 }
 
-static void collect_orbit(tracer *tr)
+/* x^(0) into the input of the block's machine. */
+static kern_status start_orbit(tracer *tr, const int32_t *ids)
+{
+    const model_graph_options options = {
+        .batch = 1, .tokens = tr->trace->tokens, .start = MODEL_START_TOKENS};
+    const size_t size = tr->trace->tokens * tr->trace->width;
+    machine embedding = {0};
+    kern_status status = machine_init(&embedding, tr->m, &options, KERN_MODE_FORWARD, tr->err);
+    if (status == KERN_OK) {
+        const kern_run run = {.params = tr->m->values, .bindings = {.index = {ids, ids}}};
+        kern_exec_forward(embedding.exec, &run);
+        memcpy(kern_exec_value(tr->block.exec, tr->block.graph.input),
+               value(&embedding, embedding.graph.states[0]), size * sizeof(double));
+    }
+    machine_fini(&embedding);
+    return status;
+}
+
+/* What the block knows of state k before it moves on. */
+static void collect_state(tracer *tr, size_t k)
+{
+    model_trace *t = tr->trace;
+    const model_step *step = &tr->block.graph.steps[0];
+    store(t->x, value(&tr->block, tr->block.graph.input), t, k, t->width);
+    store(t->g, value(&tr->block, step->g), t, k, t->width);
+    store(t->sigma, value(&tr->block, step->sigma), t, k, 1);
+    store(t->energy_attn, value(&tr->block, step->energy_attn), t, k, 1);
+    store(t->energy_ff, value(&tr->block, step->energy_ff), t, k, 1);
+}
+
+static void add_up_energies(tracer *tr)
 {
     model_trace *t = tr->trace;
     const model_param *s = model_params_find(&tr->m->params, "blocks.scale_ff");
     t->scale_ff = model_value_get(tr->m, s->offset);
-    for (size_t k = 0; k <= t->steps; k++) {
-        const model_step *step = &tr->orbit.graph.steps[k];
-        store(t->x, value(&tr->orbit, tr->orbit.graph.states[k]), t, k, t->width);
-        store(t->g, value(&tr->orbit, step->g), t, k, t->width);
-        store(t->sigma, value(&tr->orbit, step->sigma), t, k, 1);
-        store(t->energy_attn, value(&tr->orbit, step->energy_attn), t, k, 1);
-        store(t->energy_ff, value(&tr->orbit, step->energy_ff), t, k, 1);
-    }
     for (size_t i = 0; i < t->tokens * (t->steps + 1); i++) {
         t->energy_ff[i] *= t->scale_ff;
         t->energy[i] = t->energy_attn[i] + t->energy_ff[i];
@@ -184,16 +206,23 @@ static void collect_orbit(tracer *tr)
 
 static kern_status run_orbit(tracer *tr, const int32_t *ids)
 {
+    model_trace *t = tr->trace;
     const model_graph_options options = {.batch = 1,
-                                         .tokens = tr->trace->tokens,
-                                         .steps = tr->trace->steps,
-                                         .start = MODEL_START_TOKENS,
+                                         .tokens = t->tokens,
+                                         .steps = 1,
+                                         .start = MODEL_START_STATE,
                                          .energies = true,
                                          .keep_steps = true};
-    KERN_TRY(machine_init(&tr->orbit, tr->m, &options, KERN_MODE_FORWARD, tr->err));
-    const kern_run run = {.params = tr->m->values, .bindings = {.index = {ids, ids}}};
-    kern_exec_forward(tr->orbit.exec, &run);
-    collect_orbit(tr);
+    KERN_TRY(machine_init(&tr->block, tr->m, &options, KERN_MODE_FORWARD, tr->err));
+    KERN_TRY(start_orbit(tr, ids));
+    const kern_run run = {.params = tr->m->values};
+    double *x = kern_exec_value(tr->block.exec, tr->block.graph.input);
+    for (size_t k = 0; k <= t->steps; k++) {
+        kern_exec_forward(tr->block.exec, &run);
+        collect_state(tr, k);
+        memcpy(x, value(&tr->block, tr->block.graph.states[1]), t->tokens * t->width * sizeof *x);
+    }
+    add_up_energies(tr);
     return KERN_OK;
 }
 
@@ -341,7 +370,7 @@ kern_status model_trace_create(model_trace **out, const model *m, const int32_t 
         tr.trace = *out;
         status = run_all(&tr, m, ids);
     }
-    machine_fini(&tr.orbit);
+    machine_fini(&tr.block);
     machine_fini(&tr.local);
     model_destroy(tr.m);
     model_destroy(tr.exact);

@@ -418,6 +418,23 @@ static void checker_fini(model__checker *c)
     free(c->gradients);
 }
 
+/* A file without results would pass by having nothing to compare. */
+static kern_status require_results(const model__checker *c)
+{
+    char last[32];
+    (void)snprintf(last, sizeof last, "state/%zu", c->graph.n_steps);
+    const char *const names[] = {"logits", "loss", last};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (model_safetensors_find(c->file, names[i]) == NULL) {
+            return kern_raise(c->err, KERN_BAD_INPUT,
+                              "the file has no tensor %s; reference vectors hold at least logits, "
+                              "loss and states",
+                              names[i]);
+        }
+    }
+    return KERN_OK;
+}
+
 static kern_status check_file(model__checker *c)
 {
     static const struct {
@@ -438,6 +455,7 @@ static kern_status check_file(model__checker *c)
         for (size_t i = 0; i < model_safetensors_count(c->file); i++) {
             KERN_TRY(check_entry(c, model_safetensors_at(c->file, i)));
         }
+        KERN_TRY(require_results(c));
     }
     return KERN_OK;
 }

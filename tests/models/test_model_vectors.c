@@ -382,9 +382,24 @@ static void test_plain_loops_agree(void **state)
     kern_rng_destroy(f.rng);
 }
 
+/* Renamed to an input that nothing refers to, the logits are gone: what is left must not pass. */
+static void test_missing_results_are_refused(void **state)
+{
+    size_t size;
+    model_vectors_report report;
+    kern_error err = {0};
+    char *bytes = read_reference("gpt-gpt_rec", &size);
+    (void)state;
+    rename_in_header(bytes, "\"logits\"", "\"jvp_in\"");
+    assert_int_equal(check_bytes(bytes, size, &report, &err), KERN_BAD_INPUT);
+    assert_non_null(strstr(err.text, "no tensor logits"));
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_missing_results_are_refused),
         cmocka_unit_test(test_reference_files_pass),
         cmocka_unit_test(test_a_changed_value_fails),
         cmocka_unit_test(test_foreign_names_are_refused),
