@@ -4,6 +4,7 @@
  * so that its memory is its own.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "cli/cli_bench_products.h"
 #include "cli/cli_bench_train.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_json.h"
@@ -39,7 +40,7 @@ static const cli_option options[] = {
      .kind = CLI_TEXT,
      .positional = true,
      .offset = offsetof(bench_settings, name),
-     .help = "what to measure: train"},
+     .help = "what to measure: train, or products (matrix products at the sizes of train)"},
     {.name = "case",
      .value = "NAME",
      .kind = CLI_TEXT,
@@ -173,13 +174,10 @@ static void text_row(const cli_bench_case *bench, const cli_bench_result *r, boo
     (void)fflush(stdout);
 }
 
-static kern_status check_names(const bench_settings *s, kern_error *err)
+static kern_status check_case(const bench_settings *s, kern_error *err)
 {
     size_t count;
     const cli_bench_case *cases = cli_bench_train_cases(&count);
-    if (strcmp(s->name, "train") != 0) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT, "NAME is \"%s\"; accepted is train", s->name);
-    }
     for (size_t i = 0; i < count; i++) {
         if (s->only == NULL || strcmp(s->only, cases[i].name) == 0) {
             return KERN_OK;
@@ -191,17 +189,12 @@ static kern_status check_names(const bench_settings *s, kern_error *err)
                       cases[5].name);
 }
 
-static kern_status run(cli_call *call, const void *settings, kern_error *err)
+static kern_status bench_train(const bench_settings *s, cli_json *json, cJSON *rows,
+                               kern_error *err)
 {
-    const bench_settings *s = settings;
     size_t count;
     const cli_bench_case *cases = cli_bench_train_cases(&count);
-    cli_json json;
-    (void)call;
-    KERN_TRY(check_names(s, err));
-    cli_signal_watch();
-    cli_json_init(&json);
-    cJSON *rows = cli_json_array(&json, json.object, "rows");
+    KERN_TRY(check_case(s, err));
     if (!s->json) {
         (void)printf("%-18s %10s %10s %10s %10s %12s\n", "case", "tokens/s", "of peak", "GFLOP/s",
                      "MB", "MFLOP/token");
@@ -211,21 +204,71 @@ static kern_status run(cli_call *call, const void *settings, kern_error *err)
         if (s->only != NULL && strcmp(s->only, cases[i].name) != 0) {
             continue;
         }
-        const kern_status status = measure(&cases[i], s, &result, err);
-        if (status != KERN_OK) {
-            cli_json_fini(&json);
-            return status;
-        }
-        json_row(&json, rows, &cases[i], &result);
+        KERN_TRY(measure(&cases[i], s, &result, err));
+        json_row(json, rows, &cases[i], &result);
         if (!s->json) {
             text_row(&cases[i], &result, s->profile);
         }
     }
-    if (s->json) {
-        return cli_json_print(&json, err);
-    }
-    cli_json_fini(&json);
     return KERN_OK;
+}
+
+static kern_status bench_products(const bench_settings *s, cli_json *json, cJSON *rows,
+                                  kern_error *err)
+{
+    size_t count;
+    const cli_bench_product *products = cli_bench_products(&count);
+    if (!s->json) {
+        (void)printf("%-22s %6s %6s %6s %10s %10s\n", "product", "m", "n", "k", "GFLOP/s",
+                     "of peak");
+    }
+    for (size_t i = 0; i < count; i++) {
+        const cli_bench_product *p = &products[i];
+        cli_bench_rate rate;
+        KERN_TRY(cli_bench_product_run(p, s->threads, s->rounds, &rate, err));
+        cJSON *row = cli_json_child(json, rows, NULL);
+        cli_json_text(json, row, "name", p->name);
+        cli_json_real(json, row, "gflops", rate.gflops);
+        cli_json_real(json, row, "fraction_of_peak", rate.fraction_of_peak);
+        cli_json_real(json, row, "peak_gflops", rate.peak_gflops);
+        if (!s->json) {
+            (void)printf("%-22s %6zu %6zu %6zu %10.1f %8.1f %%\n", p->name, p->m, p->n, p->k,
+                         rate.gflops, 100.0 * rate.fraction_of_peak);
+        }
+    }
+    return KERN_OK;
+}
+
+/* What NAME may be. */
+static const struct {
+    const char *name;
+    kern_status (*run)(const bench_settings *s, cli_json *json, cJSON *rows, kern_error *err);
+} benches[] = {
+    {"train", bench_train},
+    {"products", bench_products},
+};
+
+static kern_status run(cli_call *call, const void *settings, kern_error *err)
+{
+    const bench_settings *s = settings;
+    (void)call;
+    for (size_t i = 0; i < sizeof benches / sizeof *benches; i++) {
+        cli_json json;
+        if (strcmp(s->name, benches[i].name) != 0) {
+            continue;
+        }
+        cli_signal_watch();
+        cli_json_init(&json);
+        const kern_status status =
+            benches[i].run(s, &json, cli_json_array(&json, json.object, "rows"), err);
+        if (status == KERN_OK && s->json) {
+            return cli_json_print(&json, err);
+        }
+        cli_json_fini(&json);
+        return status;
+    }
+    return kern_raise(err, KERN_INVALID_ARGUMENT, "NAME is \"%s\"; accepted are train and products",
+                      s->name);
 }
 
 const cli_command cli_bench = {

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli/cli_bench_train.h"
 
+#include "cli/cli_bench_median.h"
 #include "cli/cli_signal.h"
 #include "kernels/kern_peak.h"
 #include "models/model_trainer.h"
@@ -21,7 +22,7 @@ static const cli_bench_case cases[] = {
     {"90m-ff2w", false, 768, 12, 12, 50304, 1, 256, false},
 };
 
-enum { MAX_ROUNDS = 101, STREAM_TOKENS = 100000 };
+enum { STREAM_TOKENS = 100000 };
 
 const cli_bench_case *cli_bench_train_cases(size_t *count)
 {
@@ -57,19 +58,6 @@ static kern_status random_stream(model_stream *stream, size_t vocab, kern_error 
     return status;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, ascending);
-    return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
-}
-
 /* Steps until `seconds` have passed; tokens per second. */
 static kern_status measure_round(model_trainer *t, double seconds, double *rate, kern_error *err)
 {
@@ -102,9 +90,9 @@ static void collect_profile(model_trainer *t, kern_profile *total)
 static kern_status measure(model_trainer *t, size_t rounds, double seconds, bool profile,
                            cli_bench_result *r, kern_error *err)
 {
-    double rates[MAX_ROUNDS];
-    double peaks[MAX_ROUNDS];
-    double ratios[MAX_ROUNDS];
+    double rates[CLI_BENCH_ROUNDS];
+    double peaks[CLI_BENCH_ROUNDS];
+    double ratios[CLI_BENCH_ROUNDS];
     double warm;
     const double flops = model_trainer_flops_per_token(t);
     KERN_TRY(measure_round(t, 0.0, &warm, err));
@@ -116,9 +104,9 @@ static kern_status measure(model_trainer *t, size_t rounds, double seconds, bool
         ratios[i] = rates[i] * flops / peaks[i];
     }
     collect_profile(t, &r->profile);
-    r->tokens_per_s = median(rates, rounds);
-    r->peak_gflops = median(peaks, rounds) / 1e9;
-    r->fraction_of_peak = median(ratios, rounds);
+    r->tokens_per_s = cli_bench_median(rates, rounds);
+    r->peak_gflops = cli_bench_median(peaks, rounds) / 1e9;
+    r->fraction_of_peak = cli_bench_median(ratios, rounds);
     r->mflop_per_token = flops / 1e6;
     r->rounds = rounds;
     return KERN_OK;
@@ -161,8 +149,9 @@ void cli_bench_train_run(const cli_bench_case *bench, int threads, size_t rounds
     settings.window = bench->window;
     settings.threads = threads;
     *result = (cli_bench_result){0};
-    result->status = run_case(bench, &settings, rounds > MAX_ROUNDS ? MAX_ROUNDS : rounds, seconds,
-                              profile, result, &err);
+    result->status =
+        run_case(bench, &settings, rounds > CLI_BENCH_ROUNDS ? CLI_BENCH_ROUNDS : rounds, seconds,
+                 profile, result, &err);
     (void)snprintf(result->text, sizeof result->text, "%.*s", (int)sizeof result->text - 1,
                    err.text);
     (void)getrusage(RUSAGE_SELF, &usage);
