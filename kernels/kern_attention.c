@@ -4,8 +4,6 @@
 #include "kernels/kern_dropout.h"
 #include "kernels/kern_parallel.h"
 
-#include <string.h>
-
 static size_t head_width(kern_view view, size_t heads)
 {
     return view.cols / heads;
@@ -51,25 +49,9 @@ static kern_attention_scratch scratch_of(const kern_call *call, int worker)
     const size_t widest = width > value_width ? width : value_width;
     kern_attention_scratch s;
     s.transposed = (kern_real *)call->scratch + (size_t)worker * call->scratch_stride;
-    s.operand = s.transposed + a->tokens * widest;
-    s.key_gradient = s.operand + a->tokens * widest;
-    s.value_gradient = s.key_gradient + a->tokens * width;
-    s.dropped = s.value_gradient + a->tokens * value_width;
+    s.dropped = s.transposed + a->tokens * widest;
     s.scores = s.dropped + a->tokens * a->tokens;
     return s;
-}
-
-kern_panel kern_attention_gather(kern_panel from, size_t tokens, size_t begin, size_t end,
-                                 kern_real *to)
-{
-    const size_t width = end - begin;
-    if (from.ld == width) {
-        return from;
-    }
-    for (size_t i = 0; i < tokens; i++) {
-        memcpy(to + i * width, from.data + i * from.ld + begin, width * sizeof *to);
-    }
-    return (kern_panel){to, width};
 }
 
 typedef struct pass_task {

@@ -35,12 +35,9 @@ typedef struct kern_head {
 
 /* Scratch of one worker. Widths are those of one head. */
 typedef struct kern_attention_scratch {
-    kern_real *transposed;     /* max(width, value_width) × N: keys or values, transposed */
-    kern_real *operand;        /* N × max(width, value_width): keys or values, gathered */
-    kern_real *key_gradient;   /* N × width */
-    kern_real *value_gradient; /* N × value_width */
-    kern_real *dropped;        /* N × N: weights after dropout */
-    kern_real *scores;         /* H × N × N */
+    kern_real *transposed; /* max(width, value_width) × N: keys or values, transposed */
+    kern_real *dropped;    /* N × N: weights after dropout */
+    kern_real *scores;     /* H × N × N */
 } kern_attention_scratch;
 
 /* Reals of one worker's scratch. */
@@ -48,7 +45,7 @@ static inline size_t kern_attention_scratch_size(size_t tokens, size_t heads, si
                                                  size_t value_width)
 {
     const size_t widest = width > value_width ? width : value_width;
-    return tokens * (2 * widest + width + value_width + tokens + heads * tokens);
+    return tokens * (widest + tokens + heads * tokens);
 }
 
 /* Part of a sequence: heads begin … end − 1, or columns begin … end − 1 of a sum over heads. */
@@ -64,11 +61,10 @@ typedef struct kern_attention_pass {
     size_t columns;
 } kern_attention_pass;
 
-#define kern_attention_run    KERN_NAME(kern_attention_run)
-#define kern_attention_head   KERN_NAME(kern_attention_head)
-#define kern_attention_drop   KERN_NAME(kern_attention_drop)
-#define kern_attention_gather KERN_NAME(kern_attention_gather)
-#define kern_attention_vjp    KERN_NAME(kern_attention_vjp)
+#define kern_attention_run  KERN_NAME(kern_attention_run)
+#define kern_attention_head KERN_NAME(kern_attention_head)
+#define kern_attention_drop KERN_NAME(kern_attention_drop)
+#define kern_attention_vjp  KERN_NAME(kern_attention_vjp)
 
 void kern_attention_run(const kern_call *call, const kern_attention_pass *pass);
 
@@ -95,12 +91,6 @@ static inline size_t kern_attention_block_end(size_t tokens, size_t row)
  */
 const kern_real *kern_attention_drop(const kern_call *call, const kern_head *head, kern_real *out,
                                      size_t row);
-
-/* Columns begin … end − 1 of `from` (N rows) without gaps: the panel itself when it has none, else
- * a copy in `to`. A head's rows lie H·width reals apart, often a multiple of a page, and would
- * fight for the same cache sets. */
-kern_panel kern_attention_gather(kern_panel from, size_t tokens, size_t begin, size_t end,
-                                 kern_real *to);
 
 /* The vjp of kern_attention_attr's formulas. */
 void kern_attention_vjp(const kern_call *call);

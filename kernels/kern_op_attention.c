@@ -83,7 +83,6 @@ static void head_mix(const kern_call *call, const kern_head *head,
                      bool accumulate)
 {
     const size_t n = head->tokens;
-    const kern_panel v = kern_attention_gather(head->v, n, begin, end, scratch->operand);
     for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
         const size_t bound = kern_attention_block_end(n, r);
         const gemm mix = {.m = bound - r,
@@ -93,8 +92,8 @@ static void head_mix(const kern_call *call, const kern_head *head,
                           .beta = accumulate ? 1 : 0,
                           .a = kern_attention_drop(call, head, scratch->dropped, r),
                           .lda = n,
-                          .b = v.data,
-                          .ldb = v.ld,
+                          .b = head->v.data + begin,
+                          .ldb = head->v.ld,
                           .c = head->out.data + r * head->out.ld + begin,
                           .ldc = head->out.ld};
         KERN_NAME(kern_gemm_run)(&mix, 1);

@@ -90,49 +90,16 @@ static void score_cotangent(const kern_call *call, const kern_head *head, const 
     }
 }
 
-/* Where the cotangent of keys or values is gathered: `work` is `to` itself when that has no gaps.
+/* Rows of the block that starts at row r: to (+)= scale · leftᵀ·right. `left` (N×N) holds nothing
+ * above its diagonal block there, so only its rows from r on count, and the block is written once.
  */
-typedef struct sink {
-    kern_panel to;
-    kern_panel work;
-    size_t width;
-    bool accumulate; /* `to` holds something already */
-    bool fresh;      /* `work` holds nothing yet */
-} sink;
-
-static sink open_sink(kern_panel to, size_t width, bool accumulate, kern_real *scratch)
+static void add_outer(const kern_head *head, kern_panel to, size_t width, const kern_real *left,
+                      kern_panel right, size_t r, double scale, bool accumulate)
 {
-    sink s = {.to = to, .work = to, .width = width, .accumulate = accumulate};
-    if (to.data != NULL && to.ld != width) {
-        s.work = (kern_panel){scratch, width};
-    }
-    s.fresh = s.work.data != to.data || !accumulate;
-    return s;
-}
-
-static void close_sink(const sink *s, size_t n)
-{
-    if (s->work.data == s->to.data) {
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const kern_real *from = s->work.data + i * s->width;
-        kern_real *row = s->to.data + i * s->to.ld;
-        for (size_t j = 0; j < s->width; j++) {
-            row[j] = s->accumulate ? row[j] + from[j] : from[j];
-        }
-    }
-}
-
-/* Adds scale · leftᵀ·right to the rows of the block that starts at row r: `left` (N×N) holds
- * nothing above its diagonal block there, so only its rows from r on count, and the block is
- * written once. */
-static void add_outer(const sink *s, const kern_real *left, size_t n, kern_panel right, size_t r,
-                      double scale, bool accumulate)
-{
+    const size_t n = head->tokens;
     const gemm g = {.ta = true,
                     .m = kern_attention_block_end(n, r) - r,
-                    .n = s->width,
+                    .n = width,
                     .k = n - r,
                     .alpha = (kern_real)scale,
                     .beta = accumulate ? 1 : 0,
@@ -140,8 +107,8 @@ static void add_outer(const sink *s, const kern_real *left, size_t n, kern_panel
                     .lda = n,
                     .b = right.data + r * right.ld,
                     .ldb = right.ld,
-                    .c = s->work.data + r * s->work.ld,
-                    .ldc = s->work.ld};
+                    .c = to.data + r * to.ld,
+                    .ldc = to.ld};
     KERN_NAME(kern_gemm_run)(&g, 1);
 }
 
@@ -152,7 +119,6 @@ static void query_cotangent(const kern_head *head, const kern_head *bar,
 {
     const size_t n = head->tokens;
     const kern_real *scores = scratch->scores + index * n * n;
-    const kern_panel k = kern_attention_gather(head->k, n, begin, end, scratch->operand);
     for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
         const size_t bound = kern_attention_block_end(n, r);
         const gemm g = {.m = bound - r,
@@ -162,8 +128,8 @@ static void query_cotangent(const kern_head *head, const kern_head *bar,
                         .beta = accumulate ? 1 : 0,
                         .a = scores + r * n,
                         .lda = n,
-                        .b = k.data,
-                        .ldb = k.ld,
+                        .b = head->k.data + begin,
+                        .ldb = head->k.ld,
                         .c = bar->q.data + r * bar->q.ld + begin,
                         .ldc = bar->q.ld};
         KERN_NAME(kern_gemm_run)(&g, 1);
@@ -184,30 +150,24 @@ static const kern_real *dropped_weights(const kern_call *call, const kern_head *
     return p;
 }
 
-/* Cotangents of one head's keys and values from S̄, P and O̅. */
+/* Cotangents of one head's keys and values from S̄, P and O̅. Where values are keys, both go to the
+ * same place. */
 static void key_value_cotangents(const kern_call *call, const kern_head *head, const kern_head *bar,
                                  const kern_attention_scratch *scratch, size_t index)
 {
     const size_t n = head->tokens;
     const bool values_are_keys = call->in[V].data == NULL;
-    const bool mixes = bar->out.data != NULL;
-    const sink keys = open_sink(bar->k, head->width, call->accumulate[K], scratch->key_gradient);
-    const sink values =
-        open_sink(bar->v, head->value_width, call->accumulate[V], scratch->value_gradient);
-    const sink *mixed = values_are_keys ? &keys : &values;
+    const bool mixes = bar->v.data != NULL && bar->out.data != NULL;
+    const kern_real *scores = scratch->scores + index * n * n;
     const kern_real *p = dropped_weights(call, head, scratch->dropped);
     for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
-        if (keys.to.data != NULL) {
-            add_outer(&keys, scratch->scores + index * n * n, n, head->q, r, 1.0, !keys.fresh);
+        if (bar->k.data != NULL) {
+            add_outer(head, bar->k, head->width, scores, head->q, r, 1.0, call->accumulate[K]);
         }
-        if (mixed->to.data != NULL && mixes) {
-            add_outer(mixed, p, n, bar->out, r, call->attr->attention.scale,
-                      values_are_keys || !values.fresh);
+        if (mixes) {
+            add_outer(head, bar->v, head->value_width, p, bar->out, r, call->attr->attention.scale,
+                      values_are_keys || call->accumulate[V]);
         }
-    }
-    close_sink(&keys, n);
-    if (!values_are_keys && mixes) {
-        close_sink(&values, n);
     }
 }
 
