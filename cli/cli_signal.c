@@ -14,8 +14,8 @@ static volatile sig_atomic_t caught;
 
 static void on_signal(int number)
 {
-    (void)number;
-    if (caught != 0) {
+    /* When a terminal closes, both the kernel and the shell may tell so; that is one request. */
+    if (caught != 0 && number != SIGHUP) {
         _exit(EXIT_INTERRUPTED);
     }
     caught = 1;
@@ -38,6 +38,7 @@ void cli_signal_watch(void)
 {
     watch_one(SIGINT);
     watch_one(SIGTERM);
+    watch_one(SIGHUP);
 }
 
 bool cli_signal_caught(void)

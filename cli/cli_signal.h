@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Stopping on request: SIGINT (Ctrl-C) and SIGTERM set a flag that long work polls. A second one
- * ends the program at once with exit status 130.
+ * Stopping on request: SIGINT (Ctrl-C), SIGTERM and SIGHUP (the terminal is closed) set a flag that
+ * long work polls. A second SIGINT or SIGTERM ends the program at once with exit status 130.
  */
 #ifndef BASIN_CLI_SIGNAL_H
 #define BASIN_CLI_SIGNAL_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 /* Begins to watch; from here on the caller must poll. A signal that the parent process ignores, as
- * shells do for work in the background, stays ignored. */
+ * shells do for work in the background and nohup does for SIGHUP, stays ignored. */
 void cli_signal_watch(void);
 
 /* True once a signal has come. */

@@ -5,6 +5,8 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_json.h"
 #include "cli/cli_run.h"
+#include "models/model_file.h"
+#include "models/model_hdf5.h"
 #include "models/model_trace.h"
 #include "viz/viz_energy_plot.h"
 #include "viz/viz_export.h"
@@ -226,17 +228,50 @@ static kern_status trace_all(tracing *t, const trace_settings *s, kern_error *er
     return KERN_OK;
 }
 
+/* Refuses one file for both results, also under two names. */
+static kern_status check_distinct(const trace_settings *s, kern_error *err)
+{
+    char *out = NULL;
+    char *figure = NULL;
+    kern_status status = model_file_resolve(s->out, &out, err);
+    if (status == KERN_OK) {
+        status = model_file_resolve(s->figure, &figure, err);
+    }
+    if (status == KERN_OK && strcmp(out, figure) == 0) {
+        status = kern_raise(err, KERN_INVALID_ARGUMENT,
+                            "--out \"%s\" and --figure \"%s\" name the same file; two different "
+                            "files are accepted",
+                            s->out, s->figure);
+    }
+    free(figure);
+    free(out);
+    return status;
+}
+
+/* Both results must have a place before anything is computed. */
+static kern_status check_outputs(const trace_settings *s, kern_error *err)
+{
+    kern_error why = {0};
+    kern_status status = model_hdf5_check_path(s->out, &why);
+    if (status != KERN_OK) {
+        return kern_raise(err, status, "--out: %s", why.text);
+    }
+    if (s->figure == NULL) {
+        return KERN_OK;
+    }
+    status = viz_export_check_path(s->figure, &why);
+    if (status != KERN_OK) {
+        return kern_raise(err, status, "--figure: %s", why.text);
+    }
+    return check_distinct(s, err);
+}
+
 static kern_status run(cli_call *call, const void *settings, kern_error *err)
 {
     const trace_settings *s = settings;
     tracing t = {0};
     (void)call;
-    if (s->figure != NULL) {
-        kern_error why = {0};
-        if (viz_export_check_path(s->figure, &why) != KERN_OK) {
-            return kern_raise(err, KERN_INVALID_ARGUMENT, "--figure: %s", why.text);
-        }
-    }
+    KERN_TRY(check_outputs(s, err));
     const kern_status status = trace_all(&t, s, err);
     tracing_fini(&t);
     return status;

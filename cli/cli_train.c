@@ -9,6 +9,7 @@
 #include "cli/cli_signal.h"
 #include "cli/cli_train_options.h"
 #include "models/model_checkpoint.h"
+#include "models/model_file.h"
 #include "models/model_metrics.h"
 
 #include <math.h>
@@ -21,6 +22,7 @@ typedef struct train_job {
     cli_train_settings s;
     model_run run; /* the run that goes on; zeroed for a new one */
     char *spec;    /* owned; --data of that run */
+    int lock;      /* on the folder, from before it is changed to the end; -1: none */
     cli_data data;
     model *m;
     model_trainer *trainer;
@@ -47,6 +49,7 @@ static void job_fini(train_job *job)
     cli_data_fini(&job->data);
     model_run_fini(&job->run);
     free(job->spec);
+    model_run_unlock(job->lock);
 }
 
 /* ---- Preparation ------------------------------------------------------------------------- */
@@ -91,6 +94,9 @@ static kern_status settle(train_job *job, const cli_call *call, kern_error *err)
     if (!job->s.resume) {
         return cli_train_complete(&job->s, call, err);
     }
+    KERN_TRY(model_run_init(&job->run, job->s.out, err));
+    KERN_TRY(model_run_lock(&job->lock, job->s.out, err));
+    model_run_fini(&job->run); /* another process may have changed it until now */
     KERN_TRY(model_run_init(&job->run, job->s.out, err));
     KERN_TRY(cli_train_adopt(&job->s, call, &job->run, err));
     return recall_data(job, err);
@@ -150,6 +156,21 @@ static kern_status save(train_job *job, kern_error *err)
     return KERN_OK;
 }
 
+/* A run that is overwritten goes only when the first checkpoint of the new one is on the disk. */
+static kern_status start_folder(train_job *job, const model_recipe *recipe, kern_error *err)
+{
+    size_t step = 0;
+    KERN_TRY(model_file_make_folder(job->s.out, err));
+    KERN_TRY(model_run_lock(&job->lock, job->s.out, err));
+    if (!job->s.overwrite) {
+        KERN_TRY(model_run_begin(job->s.out, recipe, false, err));
+        return save(job, err);
+    }
+    KERN_TRY(model_checkpoint_stage(job->s.out, job->trainer, err));
+    KERN_TRY(model_run_begin(job->s.out, recipe, true, err));
+    return model_checkpoint_recover(job->s.out, &step, err);
+}
+
 static kern_status begin_run(train_job *job, kern_error *err)
 {
     char *path = NULL;
@@ -159,10 +180,9 @@ static kern_status begin_run(train_job *job, kern_error *err)
                                  .data_kind = cli_data_kind_word(job->data.kind),
                                  .data_path = path,
                                  .training = &job->s.training};
-    const kern_status status = model_run_begin(job->s.out, &recipe, job->s.overwrite, err);
+    const kern_status status = start_folder(job, &recipe, err);
     free(path);
-    KERN_TRY(status);
-    return save(job, err);
+    return status;
 }
 
 static kern_status resume_run(train_job *job, kern_error *err)
@@ -173,11 +193,17 @@ static kern_status resume_run(train_job *job, kern_error *err)
     if (note[0] != '\0') {
         (void)fprintf(stderr, "note: %s\n", note);
     }
-    if (job->s.training.schedule.total != job->run.training.schedule.total) {
-        job->run.training = job->s.training;
-        KERN_TRY(model_run_write(&job->run, err));
-    }
     return KERN_OK;
+}
+
+/* Only a total that has changed is written, and only once everything else was accepted. */
+static kern_status extend_run(train_job *job, kern_error *err)
+{
+    if (!job->s.resume || job->s.training.schedule.total == job->run.training.schedule.total) {
+        return KERN_OK;
+    }
+    job->run.training = job->s.training;
+    return model_run_write(&job->run, err);
 }
 
 static kern_status prepare(train_job *job, const cli_call *call, kern_error *err)
@@ -187,6 +213,7 @@ static kern_status prepare(train_job *job, const cli_call *call, kern_error *err
     KERN_TRY(build_trainer(job, err));
     KERN_TRY(job->s.resume ? resume_run(job, err) : begin_run(job, err));
     KERN_TRY(model_metrics_create(&job->metrics, job->s.out, job->trainer->step, err));
+    KERN_TRY(extend_run(job, err));
     job->earlier = model_metrics_seconds(job->metrics);
     job->first = job->trainer->step;
     return KERN_OK;
@@ -248,8 +275,8 @@ static kern_status take_step(train_job *job, model_step_report *report, kern_err
     const kern_status status = model_trainer_step(job->trainer, report, &why);
     if (status == KERN_NAN) {
         return kern_raise(err, status,
-                          "%s; the checkpoint of step %zu is kept in %s, and a lower --lr or "
-                          "--clip may help",
+                          "%s; the checkpoint of step %zu is kept in %s; --resume cannot change "
+                          "--lr and --clip, but a fresh run with a lower one may help",
                           why.text, job->saved, job->s.out);
     }
     if (status != KERN_OK) {
@@ -348,6 +375,7 @@ static kern_status print_result(const train_job *job, kern_error *err)
 kern_status cli_train_run(cli_call *call, const void *settings, kern_error *err)
 {
     train_job job = {.s = *(const cli_train_settings *)settings,
+                     .lock = -1,
                      .started = cli_progress_now(),
                      .loss = (double)NAN,
                      .val_loss = (double)NAN};

@@ -40,17 +40,6 @@ static void format_hash(char out[MODEL__HASH_TEXT], uint64_t hash)
     (void)snprintf(out, MODEL__HASH_TEXT, "%016" PRIx64, hash);
 }
 
-static void hash_weights(const model *m, char out[MODEL__HASH_TEXT])
-{
-    uint64_t hash = 1;
-    for (size_t i = 0; i < m->params.count; i++) {
-        const model_param *p = &m->params.items[i];
-        hash = hash_bytes(hash, (const float *)m->values + p->offset,
-                          model_param_size(p) * sizeof(float));
-    }
-    format_hash(out, hash);
-}
-
 /* Of the tokens that windows are drawn from: their number and, evenly spaced, up to a million. */
 static void hash_data(const model_sampler *s, char out[MODEL__HASH_TEXT])
 {
@@ -68,7 +57,7 @@ static void hash_data(const model_sampler *s, char out[MODEL__HASH_TEXT])
 typedef struct marks {
     char step[NUMBER_TEXT];
     char updates[NUMBER_TEXT];
-    char weights[MODEL__HASH_TEXT];
+    char weights[MODEL_WEIGHTS_HASH];
     char data[MODEL__HASH_TEXT];
     char sampler[MODEL__HASH_TEXT];
 } marks;
@@ -77,7 +66,7 @@ static void mark_trainer(marks *out, const model_trainer *t, const void *sampler
 {
     (void)snprintf(out->step, sizeof out->step, "%zu", t->step);
     (void)snprintf(out->updates, sizeof out->updates, "%zu", t->optimizer.steps);
-    hash_weights(t->m, out->weights);
+    model_weights_hash(t->m, out->weights);
     hash_data(&t->sampler, out->data);
     format_hash(out->sampler, hash_bytes(1, sampler, size));
 }
@@ -169,6 +158,22 @@ kern_status model_checkpoint_save(const char *folder, const model_trainer *t, ke
     }
     if (status == KERN_OK) {
         status = model__checkpoint_promote(folder, paths.optimizer_next, paths.optimizer, err);
+    }
+    model__checkpoint_paths_fini(&paths);
+    return status;
+}
+
+kern_status model_checkpoint_stage(const char *folder, const model_trainer *t, kern_error *err)
+{
+    model__checkpoint_paths paths;
+    size_t step = 0;
+    /* What waits there may be all that an interrupted saving left of an optimizer. */
+    (void)model_checkpoint_recover(folder, &step, NULL);
+    KERN_TRY(model__checkpoint_paths_init(&paths, folder, err));
+    const kern_status status = write_next(t, &paths, err);
+    if (status != KERN_OK) {
+        (void)remove(paths.model_next);
+        (void)remove(paths.optimizer_next);
     }
     model__checkpoint_paths_fini(&paths);
     return status;
@@ -317,7 +322,7 @@ static kern_status load_pair(const pair *files, model_trainer *t, char note[MODE
     KERN_TRY(check_settings(files, t, note, err));
     KERN_TRY(model_weights_read(t->m, files->model, files->paths->model, err));
     KERN_TRY(get_mark(files, "weights", &mark, err));
-    hash_weights(t->m, hash);
+    model_weights_hash(t->m, hash);
     if (strcmp(hash, mark) != 0) {
         return raise_damaged(files->paths->model, "its weights", err);
     }

@@ -26,6 +26,11 @@ enum { MODEL_CHECKPOINT_NOTE = 256 };
  * file header's. KERN_IO, KERN_NO_MEMORY. */
 kern_status model_checkpoint_save(const char *folder, const model_trainer *t, kern_error *err);
 
+/* The first half of saving, for a run that replaces another: writes both files under their waiting
+ * names and leaves those of the run that is in the folder alone. Once these are removed,
+ * model_checkpoint_recover completes the saving. On failure nothing waits. Errors as above. */
+kern_status model_checkpoint_stage(const char *folder, const model_trainer *t, kern_error *err);
+
 /* Puts the state saved in `folder` into a fresh trainer, which then continues as the saved one
  * would have, bit for bit. `note` gets a sentence when it continues correctly but not
  * bit for bit (other threads or micro-batches), else "".

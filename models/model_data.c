@@ -191,11 +191,33 @@ static uint32_t read_u32(const char *bytes)
     return value;
 }
 
+/* llm.c dates its other files in the same place: weights, states, vocabularies and tokens of 32
+ * bits. As two tokens of 16 bits each number would begin with one beyond 55000, more than GPT-2's
+ * vocabulary has. */
+static bool is_other_llmc(uint32_t magic)
+{
+    static const uint32_t others[] = {20240326, 20240327, 20240328, 20240522,
+                                      20240527, 20240801, 20240802, 20240803};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (magic == others[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Finds where the tokens of a file begin and how many there are. */
 static kern_status locate_tokens(const char *path, const char *bytes, size_t size, size_t *start,
                                  size_t *n, kern_error *err)
 {
-    if (size < 4 || read_u32(bytes) != LLMC_MAGIC) {
+    const uint32_t magic = size < 4 ? 0 : read_u32(bytes);
+    if (is_other_llmc(magic)) {
+        return kern_raise(err, KERN_BAD_INPUT,
+                          "'%s' is a file of llm.c of kind %u; tokens of 16 bits, kind %d, are "
+                          "accepted",
+                          path, (unsigned)magic, LLMC_MAGIC);
+    }
+    if (magic != LLMC_MAGIC) {
         *start = 0;
         *n = size / 2;
         if (size % 2 != 0) {

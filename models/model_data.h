@@ -45,10 +45,11 @@ kern_status model_stream_read_chars(model_stream *stream, model_tokenizer *token
                                     const char *path, kern_error *err);
 
 /* File of 16-bit little-endian tokens. A file that begins with the magic number 20240520 is
- * llm.c's: a header of 256 32-bit integers (magic, version 1, token count), then the tokens. Any
+ * llm.c's: a header of 256 32-bit integers (magic, version 1, token count), then the tokens.
+ * llm.c's other kinds of file, among them the 32-bit tokens of Llama 3 (20240801), are refused. Any
  * other is nanoGPT's: tokens only. KERN_BAD_INPUT for an empty or odd-sized file, a header that is
- * cut, of another version or at odds with the file's size, and for a token ≥ vocab_size unless that
- * is 0 (then V is the largest token plus one). */
+ * cut, of another kind, of another version or at odds with the file's size, and for a token ≥
+ * vocab_size unless that is 0 (then V is the largest token plus one). */
 kern_status model_stream_read_bin(model_stream *stream, size_t vocab_size, const char *path,
                                   kern_error *err);
 

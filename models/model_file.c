@@ -114,6 +114,11 @@ static kern_status open_to_read(const char *path, size_t limit, int *fd, size_t 
     if (S_ISDIR(info.st_mode)) {
         return kern_raise(err, KERN_BAD_INPUT, "'%s' is a folder where a file is expected", path);
     }
+    /* Many devices never end, and none is a place where a user keeps a text. */
+    if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) {
+        return kern_raise(err, KERN_BAD_INPUT, "'%s' is a device; a file or a pipe is accepted",
+                          path);
+    }
     const bool sized = S_ISREG(info.st_mode) && info.st_size > 0;
     if (sized && (uintmax_t)info.st_size > limit) {
         return raise_too_large(err, path, limit);
@@ -129,11 +134,10 @@ kern_status model_file_read(const char *path, size_t limit, char **data, size_t 
     size_t expected = 0;
     *data = NULL;
     *size = 0;
-    kern_status status = KERN_OK;
     if (limit > SIZE_MAX / 4) {
         limit = SIZE_MAX / 4; /* keeps every sum below within size_t */
     }
-    status = open_to_read(path, limit, &fd, &expected, err);
+    kern_status status = open_to_read(path, limit, &fd, &expected, err);
     if (status == KERN_OK) {
         status = read_growing(fd, path, limit, expected, data, size, err);
     }
@@ -157,6 +161,88 @@ static size_t folder_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash == NULL ? 0 : (size_t)(slash - path) + 1;
+}
+
+static kern_status check_names_file(const char *path, kern_error *err)
+{
+    const size_t length = strlen(path);
+    if (length == 0 || path[length - 1] == '/') {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "'%s' does not name a file; a path ending in a file name is accepted",
+                          path);
+    }
+    return KERN_OK;
+}
+
+/* For a path that could not be resolved. Renaming onto a link to nothing would replace the link. */
+static kern_status refuse_broken_link(const char *path, kern_error *err)
+{
+    struct stat info;
+    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "'%s' is a symbolic link to nothing; one to a file is accepted", path);
+    }
+    return KERN_OK;
+}
+
+/* The folder of `path`, in a new block; NULL without memory. */
+static char *copy_folder(const char *path)
+{
+    const size_t length = folder_length(path);
+    return length == 0 ? strdup(".") : strndup(path, length);
+}
+
+kern_status model_file_resolve(const char *path, char **resolved, kern_error *err)
+{
+    *resolved = NULL;
+    KERN_TRY(check_names_file(path, err));
+    *resolved = realpath(path, NULL);
+    if (*resolved != NULL) {
+        return KERN_OK;
+    }
+    KERN_TRY(refuse_broken_link(path, err));
+    char *folder = copy_folder(path);
+    char *place = folder != NULL ? realpath(folder, NULL) : NULL;
+    const int code = folder != NULL ? errno : ENOMEM;
+    free(folder);
+    if (place == NULL) {
+        return code == ENOMEM ? raise_no_memory(err, path) : raise_errno(err, "write", path, code);
+    }
+    const char *name = path + folder_length(path);
+    const char *between = strcmp(place, "/") == 0 ? "" : "/";
+    const size_t room = strlen(place) + strlen(name) + 2;
+    *resolved = malloc(room);
+    if (*resolved != NULL) {
+        (void)snprintf(*resolved, room, "%s%s%s", place, between, name);
+    }
+    free(place);
+    return *resolved != NULL ? KERN_OK : raise_no_memory(err, path);
+}
+
+static kern_status raise_is_folder(kern_error *err, const char *path)
+{
+    return kern_raise(err, KERN_INVALID_ARGUMENT, "'%s' is a folder where a file is to be written",
+                      path);
+}
+
+kern_status model_file_check_target(const char *path, kern_error *err)
+{
+    char *target = NULL;
+    struct stat info;
+    KERN_TRY(model_file_resolve(path, &target, err));
+    const bool exists = stat(target, &info) == 0;
+    kern_status status = KERN_OK;
+    /* A regular file is replaced, which is the folder's business; others are written to. */
+    if (!exists || S_ISREG(info.st_mode)) {
+        target[kern_size_max(folder_length(target), 2) - 1] = '\0';
+    }
+    if (exists && S_ISDIR(info.st_mode)) {
+        status = raise_is_folder(err, path);
+    } else if (faccessat(AT_FDCWD, target, W_OK, AT_EACCESS) != 0) {
+        status = raise_errno(err, "write", path, errno);
+    }
+    free(target);
+    return status;
 }
 
 /* A number that differs between processes and between calls, for temporary names. */
@@ -199,8 +285,7 @@ static kern_status open_to_write(model_file_writer *writer, kern_error *err)
     struct stat info;
     const bool exists = stat(writer->path, &info) == 0;
     if (exists && S_ISDIR(info.st_mode)) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "'%s' is a folder where a file is to be written", writer->path);
+        return raise_is_folder(err, writer->path);
     }
     if (exists && !S_ISREG(info.st_mode)) {
         writer->fd = open(writer->path, O_WRONLY | O_CLOEXEC);
@@ -216,12 +301,7 @@ static kern_status open_to_write(model_file_writer *writer, kern_error *err)
 kern_status model_file_writer_begin(model_file_writer **writer, const char *path, kern_error *err)
 {
     *writer = NULL;
-    const size_t length = strlen(path);
-    if (length == 0 || path[length - 1] == '/') {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "'%s' does not name a file; a path ending in a file name is accepted",
-                          path);
-    }
+    KERN_TRY(check_names_file(path, err));
     model_file_writer *w = malloc(sizeof *w);
     if (w == NULL) {
         return raise_no_memory(err, path);
@@ -230,12 +310,13 @@ kern_status model_file_writer_begin(model_file_writer **writer, const char *path
     w->fd = -1;
     w->used = 0;
     w->path = realpath(path, NULL);
+    kern_status status = KERN_OK;
     if (w->path == NULL) {
+        status = refuse_broken_link(path, err);
         w->path = strdup(path); /* nothing there yet, or nothing that could be resolved */
     }
-    kern_status status = w->path == NULL ? raise_no_memory(err, path) : KERN_OK;
     if (status == KERN_OK) {
-        status = open_to_write(w, err);
+        status = w->path == NULL ? raise_no_memory(err, path) : open_to_write(w, err);
     }
     if (status != KERN_OK) {
         model_file_writer_abort(&w);
@@ -296,8 +377,7 @@ static bool sync_failed(int fd)
 /* Forces the folder's entry to the disk, without which a power cut may undo the rename. */
 static kern_status sync_folder(const char *path, kern_error *err)
 {
-    const size_t length = folder_length(path);
-    char *folder = length == 0 ? strdup(".") : strndup(path, length);
+    char *folder = copy_folder(path);
     if (folder == NULL) {
         return raise_no_memory(err, path);
     }

@@ -15,19 +15,30 @@
 #include <stddef.h>
 
 /* Reads the whole file into a new block that the caller frees with free(). A NUL byte follows the
- * `*size` bytes, so a text may be used as a string. Pipes and devices are read to their end.
- * KERN_NOT_FOUND when the file does not exist, KERN_BAD_INPUT for a folder or a file of more than
- * `limit` bytes, KERN_IO when the system refuses, KERN_NO_MEMORY. On failure *data is NULL. */
+ * `*size` bytes, so a text may be used as a string. Pipes are read to their end.
+ * KERN_NOT_FOUND when the file does not exist, KERN_BAD_INPUT for a folder, a character or block
+ * device (many never end) or a file of more than `limit` bytes, KERN_IO when the system refuses,
+ * KERN_NO_MEMORY. On failure *data is NULL. */
 kern_status model_file_read(const char *path, size_t limit, char **data, size_t *size,
                             kern_error *err);
+
+/* Absolute name of the file that a writer of `path` would replace, with links resolved, so that two
+ * paths to one file give the same text; the file need not exist, its folder must. The caller frees
+ * *resolved with free(). KERN_INVALID_ARGUMENT when `path` does not name a file or is a symbolic
+ * link to nothing, KERN_NOT_FOUND when its folder does not exist, KERN_IO, KERN_NO_MEMORY. */
+kern_status model_file_resolve(const char *path, char **resolved, kern_error *err);
+
+/* Tells before long work whether `path` could be written: the errors of model_file_resolve,
+ * KERN_INVALID_ARGUMENT for a folder, KERN_IO when the user may not write there. Writes nothing. */
+kern_status model_file_check_target(const char *path, kern_error *err);
 
 /* A file under construction. Small appends are gathered, large ones go to the system directly. */
 typedef struct model_file_writer model_file_writer;
 
 /* Starts the replacement of `path`. A symbolic link is followed, so its target is replaced; the
  * permissions of an existing file are kept. A device or pipe, which has no content to protect, is
- * written directly. KERN_INVALID_ARGUMENT for a folder, KERN_NOT_FOUND when the folder of `path`
- * does not exist, KERN_IO when it cannot be written, KERN_NO_MEMORY. */
+ * written directly. KERN_INVALID_ARGUMENT for a folder and for a link to nothing, KERN_NOT_FOUND
+ * when the folder of `path` does not exist, KERN_IO when it cannot be written, KERN_NO_MEMORY. */
 kern_status model_file_writer_begin(model_file_writer **writer, const char *path, kern_error *err);
 
 /* Adds `size` bytes at the end. KERN_IO when the disk is full or a limit is reached; the writer

@@ -42,8 +42,14 @@ kern_status model_hdf5_count(const model_hdf5_shape *shape, size_t *count, kern_
 
 typedef struct model_hdf5_writer model_hdf5_writer;
 
-/* Starts a file that will be known as `path`. KERN_NOT_FOUND when its folder does not exist,
- * KERN_IO when it cannot be written, KERN_INVALID_ARGUMENT when `path` is a folder. */
+/* Tells, before long work, whether a writer of `path` would start: KERN_NOT_FOUND when its folder
+ * does not exist, KERN_IO when the user may not write there, KERN_INVALID_ARGUMENT when `path` is a
+ * folder, a device, a pipe, a link to nothing, or a file that is neither empty nor HDF5, which is
+ * not replaced because its name was probably a slip. Writes nothing. */
+kern_status model_hdf5_check_path(const char *path, kern_error *err);
+
+/* Starts a file that will be known as `path`; a symbolic link is followed, so its target is
+ * replaced. The errors of model_hdf5_check_path. */
 kern_status model_hdf5_writer_create(model_hdf5_writer **out, const char *path, kern_error *err);
 
 /* Closes the file, forces it to the disk and gives it its final name. The handle stays allocated,

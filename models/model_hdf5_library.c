@@ -5,6 +5,7 @@
 #include "models/model_hdf5.h"
 #include "models/model_utf8.h"
 
+#include <errno.h>
 #include <string.h>
 
 model_hdf5_quiet model_hdf5_quiet_begin(void)
@@ -14,6 +15,7 @@ model_hdf5_quiet model_hdf5_quiet_begin(void)
     (void)H5dont_atexit();
     (void)H5Eget_auto2(H5E_DEFAULT, &q.print, &q.data);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    errno = 0; /* what it is later belongs to the call that follows */
     return q;
 }
 
@@ -31,7 +33,9 @@ kern_status model_hdf5_no_memory(kern_error *err)
 kern_status model_hdf5_refused(const char *path, const char *deed, const char *name,
                                kern_error *err)
 {
-    return kern_raise(err, KERN_IO, "HDF5 could not %s \"%s\" in %s", deed, name, path);
+    const int code = errno;
+    return kern_raise(err, KERN_IO, "HDF5 could not %s \"%s\" in %s%s%s", deed, name, path,
+                      code != 0 ? ": " : "", code != 0 ? strerror(code) : "");
 }
 
 kern_status model_hdf5_check_text(const char *text, const char *what, kern_error *err)

@@ -19,10 +19,12 @@ typedef struct model_hdf5_quiet {
     void *data;
 } model_hdf5_quiet;
 
+/* Printing off, and errno cleared. */
 model_hdf5_quiet model_hdf5_quiet_begin(void);
 void model_hdf5_quiet_end(model_hdf5_quiet quiet);
 
-/* KERN_NO_MEMORY; and KERN_IO "HDF5 could not `deed` `name` in `path`". */
+/* KERN_NO_MEMORY; and KERN_IO "HDF5 could not `deed` `name` in `path`", with the
+ * system's reason when errno tells one since model_hdf5_quiet_begin. */
 kern_status model_hdf5_no_memory(kern_error *err);
 kern_status model_hdf5_refused(const char *path, const char *deed, const char *name,
                                kern_error *err);

@@ -4,6 +4,7 @@
 #include "models/model_hdf5.h"
 
 #include "kernels/kern_size.h"
+#include "models/model_file.h"
 #include "models/model_hdf5_library.h"
 
 #include <errno.h>
@@ -17,7 +18,8 @@
 enum { ATTR_NUMBERS = 8000 };
 
 struct model_hdf5_writer {
-    char *path;      /* final name, owned */
+    char *path;      /* final name as the caller gave it, owned */
+    char *target;    /* the same with links resolved, owned */
     char *temporary; /* owned; NULL once committed */
     hid_t file;      /* H5I_INVALID_HID once closed */
 };
@@ -32,23 +34,75 @@ static hid_t bool_type(void)
     return type;
 }
 
+/* Whether the file of `size` bytes has the signature of HDF5 (file format specification, section
+ * II.A): at its start or, behind a block of the user's, at 512, 1024, 2048 and so on. */
+static bool has_signature(int fd, off_t size)
+{
+    static const char signature[8] = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+    for (off_t at = 0; at < size; at = at == 0 ? 512 : at * 2) {
+        char bytes[sizeof signature];
+        if (pread(fd, bytes, sizeof bytes, at) == (ssize_t)sizeof bytes &&
+            memcmp(bytes, signature, sizeof bytes) == 0) {
+            return true;
+        }
+        if (at > size / 2) {
+            break; /* at * 2 might not fit */
+        }
+    }
+    return false;
+}
+
+/* A regular file may be replaced when it is empty or HDF5 itself: anything else is more likely a
+ * slip of the user's than a result to renew. */
+static kern_status check_replaceable(const char *path, off_t size, kern_error *err)
+{
+    if (size == 0) {
+        return KERN_OK;
+    }
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return kern_raise(err, KERN_IO, "cannot inspect %s before it is replaced: %s", path,
+                          strerror(errno));
+    }
+    const bool is_hdf5 = has_signature(fd, size);
+    (void)close(fd);
+    if (!is_hdf5) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "%s exists and is not an HDF5 file; a new name or that of an HDF5 file "
+                          "is accepted",
+                          path);
+    }
+    return KERN_OK;
+}
+
+kern_status model_hdf5_check_path(const char *path, kern_error *err)
+{
+    struct stat info;
+    KERN_TRY(model_file_check_target(path, err));
+    if (stat(path, &info) != 0) {
+        return KERN_OK;
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "%s is a device or a pipe; HDF5 can be written to a regular file only",
+                          path);
+    }
+    return check_replaceable(path, info.st_size, err);
+}
+
 /* Finds a free name beside the final one, so that the later rename stays on one disk. */
 static kern_status name_temporary(model_hdf5_writer *w, kern_error *err)
 {
-    struct stat info;
-    const size_t n = strlen(w->path);
-    if (n == 0 || w->path[n - 1] == '/' || (stat(w->path, &info) == 0 && S_ISDIR(info.st_mode))) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT, "\"%s\" does not name a file to write",
-                          w->path);
-    }
-    const char *slash = strrchr(w->path, '/');
-    const size_t folder = slash == NULL ? 0 : (size_t)(slash - w->path) + 1;
+    KERN_TRY(model_hdf5_check_path(w->path, err));
+    KERN_TRY(model_file_resolve(w->path, &w->target, err));
+    const char *slash = strrchr(w->target, '/');
+    const size_t folder = slash == NULL ? 0 : (size_t)(slash - w->target) + 1;
     static const char tail[] = ".basin-XXXXXX";
     w->temporary = malloc(folder + sizeof tail);
     if (w->temporary == NULL) {
         return model_hdf5_no_memory(err);
     }
-    memcpy(w->temporary, w->path, folder);
+    memcpy(w->temporary, w->target, folder);
     memcpy(w->temporary + folder, tail, sizeof tail);
     const int fd = mkstemp(w->temporary);
     if (fd < 0) {
@@ -119,13 +173,17 @@ kern_status model_hdf5_writer_commit(model_hdf5_writer *writer, kern_error *err)
     }
     const model_hdf5_quiet q = model_hdf5_quiet_begin();
     const bool flushed = H5Fflush(writer->file, H5F_SCOPE_GLOBAL) >= 0;
+    const int code = flushed ? 0 : errno;
     const bool closed = H5Fclose(writer->file) >= 0;
-    model_hdf5_quiet_end(q);
     writer->file = H5I_INVALID_HID;
-    if (!flushed || !closed || !force(writer->temporary)) {
-        return kern_raise(err, KERN_IO, "writing %s to the disk failed", writer->path);
+    const bool forced = flushed && closed && force(writer->temporary);
+    const int reason = code != 0 ? code : errno;
+    model_hdf5_quiet_end(q);
+    if (!forced) {
+        return kern_raise(err, KERN_IO, "writing %s to the disk failed%s%s", writer->path,
+                          reason != 0 ? ": " : "", reason != 0 ? strerror(reason) : "");
     }
-    if (rename(writer->temporary, writer->path) != 0) {
+    if (rename(writer->temporary, writer->target) != 0) {
         return kern_raise(err, KERN_IO, "cannot write %s: %s", writer->path, strerror(errno));
     }
     free(writer->temporary);
@@ -147,6 +205,7 @@ void model_hdf5_writer_destroy(model_hdf5_writer *writer)
         (void)unlink(writer->temporary);
     }
     free(writer->temporary);
+    free(writer->target);
     free(writer->path);
     free(writer);
 }

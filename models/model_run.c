@@ -8,18 +8,47 @@
 #include "models/model_weights.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { RUN_CONFIG_LIMIT = 1 << 28 }; /* bytes of config.json; vocabularies can be long */
 
+/* ---- One training at a time -------------------------------------------------------------- */
+
+kern_status model_run_lock(int *lock, const char *folder, kern_error *err)
+{
+    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock < 0) {
+        const kern_status status = errno == ENOENT ? KERN_NOT_FOUND : KERN_IO;
+        return kern_raise(err, status, "cannot open the folder '%s': %s", folder, strerror(errno));
+    }
+    if (flock(*lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        model_run_unlock(*lock);
+        *lock = -1;
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "another process is training in '%s'; wait for its end, stop it, or name "
+                          "another folder",
+                          folder);
+    }
+    return KERN_OK;
+}
+
+void model_run_unlock(int lock)
+{
+    if (lock >= 0) {
+        (void)close(lock);
+    }
+}
+
 /* ---- Starting ---------------------------------------------------------------------------- */
 
 /* The files of a run. When a run is overwritten they go in this order, so that a break leaves no
- * file that could be taken for part of the new run. */
+ * file that could be taken for part of the new run; the first ones are the new run's by then. */
 static const char *const run_files[] = {
     MODEL_RUN_OPTIMIZER MODEL_RUN_NEXT,
     MODEL_RUN_MODEL MODEL_RUN_NEXT,
@@ -29,7 +58,7 @@ static const char *const run_files[] = {
     MODEL_RUN_CONFIG,
 };
 
-enum { RUN_FILES = sizeof run_files / sizeof run_files[0] };
+enum { RUN_FILES = sizeof run_files / sizeof run_files[0], RUN_WAITING = 2 };
 
 static kern_status clear_file(const char *folder, const char *name, bool overwrite, kern_error *err)
 {
@@ -77,7 +106,7 @@ kern_status model_run_begin(const char *folder, const model_recipe *recipe, bool
         /* From the end: config.json is the name that tells the user most. */
         KERN_TRY(clear_file(folder, run_files[RUN_FILES - 1 - i], false, err));
     }
-    for (size_t i = 0; i < RUN_FILES && overwrite; i++) {
+    for (size_t i = RUN_WAITING; i < RUN_FILES && overwrite; i++) {
         KERN_TRY(clear_file(folder, run_files[i], true, err));
     }
     return write_config(folder, recipe, err);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_weights.h"
 
+#include "kernels/kern_rng.h"
 #include "models/model_family.h"
 #include "models/model_json.h"
 #include "models/model_utf8.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@ enum {
 };
 
 static const char prefix[] = "param/";
+static const char own_format[] = "basin-model";
 
 /* Puts the file's name before a sentence about its content, which is then the file's fault. */
 static kern_status raise_in_file(kern_error *err, kern_status status, const char *path,
@@ -23,6 +26,45 @@ static kern_status raise_in_file(kern_error *err, kern_status status, const char
 {
     const bool system = status == KERN_IO || status == KERN_NO_MEMORY;
     return kern_raise(err, system ? status : KERN_BAD_INPUT, "'%s': %s", path, inner->text);
+}
+
+/* ---- Hash -------------------------------------------------------------------------------- */
+
+void model_weights_hash(const model *m, char out[MODEL_WEIGHTS_HASH])
+{
+    uint64_t hash = 1;
+    for (size_t i = 0; i < m->params.count; i++) {
+        const model_param *p = &m->params.items[i];
+        const size_t n = model_param_size(p);
+        for (size_t at = 0; at < n; at += 2) {
+            const size_t index = p->offset + at;
+            const float two[] = {(float)model_value_get(m, index),
+                                 at + 1 < n ? (float)model_value_get(m, index + 1) : 0.0F};
+            uint64_t word = 0;
+            memcpy(&word, two, sizeof word);
+            hash = kern_rng_mix(hash ^ word) + n * sizeof(float);
+        }
+    }
+    (void)snprintf(out, MODEL_WEIGHTS_HASH, "%016" PRIx64, hash);
+}
+
+/* Damage that leaves every value finite shows here only. Files from elsewhere may use the key for
+ * something else. */
+static kern_status check_hash(const model *m, const model_safetensors *file, const char *path,
+                              kern_error *err)
+{
+    const char *format = model_safetensors_metadata(file, "format");
+    const char *mark = model_safetensors_metadata(file, "weights");
+    char hash[MODEL_WEIGHTS_HASH];
+    if (format == NULL || strcmp(format, own_format) != 0 || mark == NULL) {
+        return KERN_OK;
+    }
+    model_weights_hash(m, hash);
+    if (strcmp(hash, mark) != 0) {
+        return kern_raise(err, KERN_BAD_INPUT,
+                          "'%s' is damaged: its weights differ from their checksum", path);
+    }
+    return KERN_OK;
 }
 
 /* ---- Writing ----------------------------------------------------------------------------- */
@@ -69,7 +111,7 @@ kern_status model_weights_write(const model *m, const char *path,
         status = kern_raise(err, KERN_NO_MEMORY, "no memory to write '%s'", path);
         goto done;
     }
-    pairs[0] = (model_safetensors_pair){"format", "basin-model"};
+    pairs[0] = (model_safetensors_pair){"format", own_format};
     pairs[1] = (model_safetensors_pair){"family", model_config_family_name(&m->config)};
     pairs[2] = (model_safetensors_pair){"config", config};
     for (size_t i = 0; i < n_extra; i++) {
@@ -267,7 +309,10 @@ kern_status model_weights_read(model *m, const model_safetensors *file, const ch
         return kern_raise(err, status, "%s", inner.text);
     }
     status = model_check_finite(m, &inner);
-    return status == KERN_OK ? KERN_OK : raise_in_file(err, status, path, &inner);
+    if (status != KERN_OK) {
+        return raise_in_file(err, status, path, &inner);
+    }
+    return check_hash(m, file, path, err);
 }
 
 kern_status model_weights_read_file(model *m, const char *path, kern_error *err)

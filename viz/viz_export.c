@@ -51,7 +51,8 @@ static kern_status format_of(format *out, const char *path, kern_error *err)
 kern_status viz_export_check_path(const char *path, kern_error *err)
 {
     format unused;
-    return format_of(&unused, path, err);
+    KERN_TRY(format_of(&unused, path, err));
+    return model_file_check_target(path, err);
 }
 
 cairo_status_t viz_export_sink(void *closure, const unsigned char *data, unsigned int size)

@@ -24,15 +24,17 @@ typedef struct viz_export_options {
     const char *session; /* JSON text to embed (see viz_session.h), or NULL */
 } viz_export_options;
 
-/* Writes the scene to `path`; `options` may be NULL. KERN_INVALID_ARGUMENT for an unknown
+/* Writes the scene to `path`, or to the file that a symbolic link there leads to; `options` may be
+ * NULL. KERN_INVALID_ARGUMENT for an unknown
  * extension, a resolution outside the limits or an image larger than they allow; KERN_BAD_INPUT
  * for a session that cannot be embedded; KERN_NOT_FOUND or KERN_IO when the file cannot be
  * written; and the failures of viz_draw. */
 kern_status viz_export(const viz_scene *scene, const char *path, const viz_export_options *options,
                        kern_error *err);
 
-/* KERN_INVALID_ARGUMENT, naming the accepted extensions, unless viz_export knows the format of
- * `path`; for checking a command line before long work begins. */
+/* For checking a command line before long work begins: KERN_INVALID_ARGUMENT, naming the accepted
+ * extensions, unless viz_export knows the format of `path`, and the errors of
+ * model_file_check_target when no file can be written there. */
 kern_status viz_export_check_path(const char *path, kern_error *err);
 
 #endif

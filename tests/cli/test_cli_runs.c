@@ -12,7 +12,9 @@
 
 #include "tests/cli/cli_test_program.h"
 
+#include <errno.h>
 #include <math.h>
+#include <sys/file.h>
 #include <time.h>
 
 /* Everything that fixes a small training but its family, folder and length. */
@@ -187,6 +189,37 @@ static void test_trace_writes_file_and_figure(void **state)
     assert_false(exists("never.h5"));
 }
 
+/* Refused before anything is computed or written. */
+static void trace_refused(const char *out, const char *figure, const char *part)
+{
+    program_expect(2, "trace", in("run"), "--prompt", PROMPT, "--out", out, "--figure", figure,
+                   NULL);
+    program_complained(part);
+}
+
+static void test_trace_spares_other_files(void **state)
+{
+    (void)state;
+    char out[TEST_PATH];
+    char figure[TEST_PATH];
+    struct stat info;
+    trace_refused(test_path(out, "one.csv"), test_path(figure, "one.csv"), "the same file");
+    trace_refused(out, test_path(figure, "./run/../one.csv"), "the same file");
+    assert_int_equal(symlink(".", in("here")), 0);
+    trace_refused(out, test_path(figure, "here/one.csv"), "the same file");
+    trace_refused(out, test_path(figure, "no-folder/one.csv"), "--figure");
+    trace_refused(out, test_path(figure, "run"), "--figure");
+    trace_refused(test_path(out, "no-folder/one.h5"), test_path(figure, "one.csv"), "--out");
+    trace_refused(test_path(out, "run/model.safetensors"), figure, "is not an HDF5 file");
+    program_expect(0, "info", in("run"), NULL);
+    assert_int_equal(mkfifo(test_path(out, "fifo.h5"), 0600), 0);
+    trace_refused(out, figure, "is a device or a pipe");
+    assert_int_equal(lstat(out, &info), 0);
+    assert_true(S_ISFIFO(info.st_mode));
+    assert_false(exists("one.csv"));
+    assert_int_equal(unlink(in("here")), 0);
+}
+
 static void test_prompts_that_do_not_fit(void **state)
 {
     (void)state;
@@ -274,6 +307,51 @@ static void test_interruption_and_resume(void **state)
     assert_same_run("straight", "broken");
     interrupt(SIGTERM, "ended", "1000000");
     assert_int_equal(program_code, 130);
+    interrupt(SIGHUP, "hung-up", "1000000");
+    assert_int_equal(program_code, 130);
+    assert_non_null(strstr(program_err, "is saved in"));
+}
+
+static int open_folder(const char *name)
+{
+    const int folder = open(in(name), O_RDONLY | O_CLOEXEC);
+    assert_true(folder >= 0);
+    return folder;
+}
+
+static void test_one_training_at_a_time(void **state)
+{
+    (void)state;
+    train("nrgpt", "shared", "2");
+    const int folder = open_folder("shared");
+    assert_int_equal(flock(folder, LOCK_EX | LOCK_NB), 0);
+    program_expect(2, "train", "--resume", "--out", in("shared"), "--steps", "3", NULL);
+    program_complained("another process is training in");
+    program_complained(in("shared"));
+    program_expect(2, "train", "--family", "nrgpt", SMALL, "--out", in("shared"), "--steps", "1",
+                   "--overwrite", NULL);
+    assert_non_null(strstr(program_err, "another process is training in"));
+    program_expect(0, "info", in("shared"), NULL); /* readers need no lock */
+    assert_int_equal(close(folder), 0);
+    train("nrgpt", "shared-2", "2");
+    assert_same_run("shared", "shared-2");
+    assert_int_equal(test_count_entries(in("shared")), 4);
+}
+
+/* The lock lasts from the first change of the folder to the end of the training. */
+static void test_training_holds_its_folder(void **state)
+{
+    (void)state;
+    const pid_t child = program_launch("train", "--family", "nrgpt", SMALL, "--out", in("held"),
+                                       "--steps", "1000000", NULL);
+    wait_for_rows("held/metrics.csv");
+    const int folder = open_folder("held");
+    const int locked = flock(folder, LOCK_EX | LOCK_NB);
+    assert_int_equal(kill(child, SIGTERM), 0);
+    program_finish(child);
+    assert_int_not_equal(locked, 0);
+    assert_int_equal(flock(folder, LOCK_EX | LOCK_NB), 0);
+    assert_int_equal(close(folder), 0);
 }
 
 /* ---- Damage ------------------------------------------------------------------------------ */
@@ -326,6 +404,38 @@ static void test_weights_that_are_no_numbers(void **state)
     program_complained("model.safetensors");
 }
 
+/* A changed bit that leaves a number is found by every command that reads the weights. */
+static void test_weights_that_are_other_numbers(void **state)
+{
+    (void)state;
+    static const char part[] = "is damaged: its weights differ from their checksum";
+    train("nrgpt", "flipped", "1");
+    spoil_weights("flipped/model.safetensors", 0x3f9d0000u);
+    program_expect(2, "info", in("flipped"), NULL);
+    program_complained(part);
+    program_expect(2, "info", in("flipped/model.safetensors"), NULL);
+    program_complained(part);
+    program_expect(2, "eval", in("flipped"), "--json", NULL);
+    program_complained(part);
+    program_expect(2, "generate", in("flipped"), "--prompt", PROMPT, NULL);
+    program_complained(part);
+    program_expect(2, "trace", in("flipped"), "--prompt", PROMPT, "--out", in("never.h5"), NULL);
+    program_complained(part);
+    program_expect(2, "train", "--resume", "--out", in("flipped"), "--steps", "2", NULL);
+    assert_non_null(strstr(program_err, part));
+}
+
+static void test_refused_resume_changes_nothing(void **state)
+{
+    (void)state;
+    train("nrgpt", "table", "1");
+    copy_file(in("table/config.json"), in("config-before.json"));
+    test_write(in("table/metrics.csv"), "no,table\n", 9);
+    program_expect(2, "train", "--resume", "--out", in("table"), "--steps", "5", NULL);
+    assert_non_null(strstr(program_err, "metrics.csv"));
+    assert_true(same_files(in("table/config.json"), in("config-before.json")));
+}
+
 static void test_divergence_keeps_the_checkpoint(void **state)
 {
     (void)state;
@@ -333,6 +443,7 @@ static void test_divergence_keeps_the_checkpoint(void **state)
                    "--lr", "1e6", "--clip", "0", "--warmup", "0", "--depth", "8", "--json", NULL);
     assert_non_null(strstr(program_err, "not finite"));
     assert_non_null(strstr(program_err, "is kept in"));
+    assert_non_null(strstr(program_err, "a fresh run with a lower one may help"));
     assert_string_equal(program_out, "");
     program_expect(0, "info", in("wild"), "--json", NULL);
 }
@@ -350,6 +461,7 @@ static void test_full_disk(void **state)
     program_setup.file_limit = 2048;
     program_expect(2, "trace", in("run"), "--prompt", PROMPT, "--steps", "200", "--out",
                    in("full.h5"), NULL);
+    program_complained(strerror(EFBIG));
     assert_false(exists("full.h5"));
     program_setup.file_limit = 1024;
     program_expect(2, "train", "--resume", "--out", in("run"), "--steps", "31", NULL);
@@ -357,6 +469,27 @@ static void test_full_disk(void **state)
     program_setup.stdout_path = "/dev/full";
     program_expect(2, "info", in("run"), "--json", NULL);
     assert_non_null(strstr(program_err, "standard output"));
+}
+
+static void test_overwriting(void **state)
+{
+    (void)state;
+    train("nrgpt", "old", "3");
+    train("nrgpt", "old-2", "3");
+    /* The last limit lets the first of the two files pass. */
+    for (size_t limit = 1024; limit <= 8192; limit *= 2) {
+        program_setup.file_limit = limit;
+        program_expect(2, "train", "--family", "nrgpt", SMALL, "--out", in("old"), "--steps", "1",
+                       "--overwrite", NULL);
+        assert_non_null(strstr(program_err, ".safetensors"));
+        assert_same_run("old", "old-2");
+        assert_int_equal(test_count_entries(in("old")), 4);
+    }
+    program_expect(0, "train", "--resume", "--out", in("old"), "--steps", "4", NULL);
+    program_expect(0, "train", "--family", "nrgpt", SMALL, "--out", in("old"), "--steps", "3",
+                   "--schedule", "constant", "--warmup", "0", "--overwrite", NULL);
+    assert_same_run("old", "old-2");
+    assert_int_equal(test_count_entries(in("old")), 4);
 }
 
 /* ---- Characters -------------------------------------------------------------------------- */
@@ -396,14 +529,20 @@ int main(void)
         cmocka_unit_test(test_eval_of_test_prompts_alone),
         cmocka_unit_test(test_generate_is_repeatable),
         cmocka_unit_test(test_trace_writes_file_and_figure),
+        cmocka_unit_test(test_trace_spares_other_files),
         cmocka_unit_test(test_prompts_that_do_not_fit),
         cmocka_unit_test(test_existing_runs_are_kept),
         cmocka_unit_test(test_resume_is_exact),
         cmocka_unit_test(test_interruption_and_resume),
+        cmocka_unit_test(test_one_training_at_a_time),
+        cmocka_unit_test(test_training_holds_its_folder),
         cmocka_unit_test(test_weights_of_another_family),
         cmocka_unit_test(test_weights_that_are_no_numbers),
+        cmocka_unit_test(test_weights_that_are_other_numbers),
+        cmocka_unit_test(test_refused_resume_changes_nothing),
         cmocka_unit_test(test_divergence_keeps_the_checkpoint),
         cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_overwriting),
         cmocka_unit_test(test_characters),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);

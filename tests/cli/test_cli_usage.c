@@ -47,6 +47,7 @@ static void test_help_and_version(void **state)
     program_expect(0, "--help", NULL);
     program_expect(0, "--version", NULL);
     assert_int_equal(strncmp(program_out, "basin ", 6), 0);
+    assert_true(program_out[6] >= '0' && program_out[6] <= '9');
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         program_expect(0, commands[i], "--help", NULL);
         assert_non_null(strstr(program_out, "Example:\n  basin "));

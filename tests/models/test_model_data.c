@@ -294,6 +294,16 @@ static void test_llmc_bin(void **state)
     put_u32(bytes + 4, 7);
     write_file(bytes, sizeof bytes);
     expect_bad_bin(0, "version 7; version 1 is accepted");
+    const uint32_t others[] = {20240326, 20240522, 20240801, 20240803};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        char part[64];
+        (void)snprintf(part, sizeof part, "is a file of llm.c of kind %u", (unsigned)others[i]);
+        put_u32(bytes, others[i]);
+        write_file(bytes, sizeof bytes);
+        expect_bad_bin(0, part);
+        write_file(bytes, 4);
+        expect_bad_bin(0, part);
+    }
 }
 
 /* ------------------------------------------------------------------ windows */

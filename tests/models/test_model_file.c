@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE /* mknod of devices */
+#define _XOPEN_SOURCE   700
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include "models/model_file.h"
 #include "tests/models/model_test_folder.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -72,12 +74,12 @@ static void test_refuses_to_read(void **state)
     test_path(path, "twelve");
     test_write(path, "twelve bytes", 12);
     assert_refused(path, 11, KERN_BAD_INPUT, "larger than 11 bytes");
-    assert_refused("/dev/zero", 100003, KERN_BAD_INPUT, "larger than 100003 bytes");
+    assert_refused("/dev/zero", SIZE_MAX, KERN_BAD_INPUT, "'/dev/zero' is a device");
+    assert_refused("/dev/null", LIMIT, KERN_BAD_INPUT, "'/dev/null' is a device");
     assert_refused(test_folder, LIMIT, KERN_BAD_INPUT, "is a folder");
     assert_refused(test_path(child, "absent"), LIMIT, KERN_NOT_FOUND, "does not exist");
     assert_refused(test_path(child, "twelve/below"), LIMIT, KERN_IO, "cannot open");
     assert_holds(path, "twelve bytes", 12);
-    assert_holds("/dev/null", "", 0);
 }
 
 static void test_reads_a_pipe(void **state)
@@ -278,21 +280,102 @@ static void test_unreadable_file(void **state)
     test_error(&err, KERN_IO, "cannot open");
 }
 
+/* Copy of a device, for a fault of the code must not replace the system's own. */
+static void make_device(const char *path, const char *original)
+{
+    struct stat info;
+    if (stat(original, &info) != 0 || mknod(path, S_IFCHR | 0666, info.st_rdev) != 0 ||
+        access(path, W_OK) != 0) {
+        skip();
+    }
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) {
+        skip(); /* the file system does not allow devices */
+    }
+    (void)close(fd);
+}
+
 /* A device that is always full is written directly and must not be replaced. */
 static void test_full_device(void **state)
 {
     (void)state;
-    if (access("/dev/full", W_OK) != 0) {
-        skip();
-    }
-    assert_write_refused("/dev/full", KERN_IO, "cannot write '/dev/full'");
+    char full[TEST_PATH];
+    char null[TEST_PATH];
+    make_device(test_path(full, "full-device"), "/dev/full");
+    make_device(test_path(null, "null-device"), "/dev/null");
+    assert_write_refused(full, KERN_IO, "cannot write '");
     struct stat info;
-    assert_int_equal(stat("/dev/full", &info), 0);
+    assert_int_equal(lstat(full, &info), 0);
     assert_true(S_ISCHR(info.st_mode));
     const model_file_chunk chunk = {"content", 7};
-    assert_int_equal(model_file_write_atomic("/dev/null", &chunk, 1, NULL), KERN_OK);
-    assert_int_equal(stat("/dev/null", &info), 0);
+    assert_int_equal(model_file_write_atomic(null, &chunk, 1, NULL), KERN_OK);
+    assert_int_equal(lstat(null, &info), 0);
     assert_true(S_ISCHR(info.st_mode));
+}
+
+static void assert_no_target(const char *path, kern_status status, const char *part)
+{
+    kern_error err = {KERN_OK, ""};
+    assert_int_equal(model_file_check_target(path, &err), status);
+    test_error(&err, status, part);
+}
+
+static void test_checks_targets(void **state)
+{
+    (void)state;
+    char path[TEST_PATH];
+    char link[TEST_PATH];
+    assert_int_equal(mkdir(test_path(path, "targets"), 0700), 0);
+    assert_int_equal(model_file_check_target(test_path(path, "targets/new"), NULL), KERN_OK);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(model_file_check_target("relative", NULL), KERN_OK);
+    assert_int_equal(model_file_check_target("/basin-test-new", NULL),
+                     geteuid() == 0 ? KERN_OK : KERN_IO);
+    assert_no_target("", KERN_INVALID_ARGUMENT, "does not name a file");
+    assert_no_target(test_path(path, "targets/"), KERN_INVALID_ARGUMENT, "does not name a file");
+    assert_no_target(test_path(path, "targets"), KERN_INVALID_ARGUMENT, "is a folder");
+    assert_no_target(test_path(path, "targets/no/f"), KERN_NOT_FOUND, "cannot write");
+    assert_int_equal(symlink("nowhere", test_path(link, "targets/broken")), 0);
+    assert_no_target(link, KERN_INVALID_ARGUMENT, "is a symbolic link to nothing");
+    assert_write_refused(link, KERN_INVALID_ARGUMENT, "is a symbolic link to nothing");
+    const bool root = geteuid() == 0;
+    assert_int_equal(chmod(test_path(path, "targets"), 0555), 0);
+    if (!root || seteuid(NOBODY) == 0) {
+        kern_error err = {KERN_OK, ""};
+        const kern_status status = model_file_check_target(test_path(link, "targets/new"), &err);
+        assert_int_equal(root ? seteuid(0) : 0, 0);
+        assert_int_equal(status, KERN_IO);
+        test_error(&err, KERN_IO, "cannot write");
+    }
+    assert_int_equal(chmod(path, 0700), 0);
+}
+
+/* Every path to one file gives the same name, whether the file is there or not. */
+static void test_resolves_to_one_name(void **state)
+{
+    (void)state;
+    char path[TEST_PATH];
+    char *first;
+    assert_int_equal(mkdir(test_path(path, "names"), 0700), 0);
+    assert_int_equal(symlink("names", test_path(path, "alias")), 0);
+    for (size_t round = 0; round < 2; round++) {
+        const char *const ways[] = {"./names/x", "alias/x", "names/../alias//x"};
+        assert_int_equal(model_file_resolve(test_path(path, "names/x"), &first, NULL), KERN_OK);
+        assert_int_equal(first[0], '/');
+        for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+            char *name;
+            assert_int_equal(model_file_resolve(test_path(path, ways[i]), &name, NULL), KERN_OK);
+            assert_string_equal(name, first);
+            free(name);
+        }
+        free(first);
+        test_write(test_path(path, "names/x"), "x", 1);
+    }
+    assert_int_equal(symlink("names/x", test_path(path, "direct")), 0);
+    char *name;
+    assert_int_equal(model_file_resolve(path, &name, NULL), KERN_OK);
+    assert_non_null(strstr(name, "/names/x"));
+    free(name);
 }
 
 /* A limit on file sizes stands in for a full disk: it stops a write at any chosen byte, whether
@@ -364,6 +447,8 @@ int main(void)
         cmocka_unit_test(test_unwritable_folder),
         cmocka_unit_test(test_unreadable_file),
         cmocka_unit_test(test_full_device),
+        cmocka_unit_test(test_checks_targets),
+        cmocka_unit_test(test_resolves_to_one_name),
         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_makes_folders),
     };

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* mknod of devices */
+#define _XOPEN_SOURCE   700
 
 #include "models/model_hdf5.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -266,6 +270,123 @@ static void test_old_file_survives_abort(void **state)
     model_hdf5_reader_destroy(r);
 }
 
+static void put_file(const char *path, const char *content, size_t size)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(content, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void assert_no_writer(const char *path, const char *part)
+{
+    kern_error err = {0};
+    model_hdf5_writer *w = NULL;
+    assert_int_equal(model_hdf5_check_path(path, &err), KERN_INVALID_ARGUMENT);
+    assert_non_null(strstr(err.text, part));
+    assert_int_equal(model_hdf5_writer_create(&w, path, &err), KERN_INVALID_ARGUMENT);
+    assert_null(w);
+    assert_non_null(strstr(err.text, part));
+}
+
+static mode_t kind_of(const char *path)
+{
+    struct stat info;
+    assert_int_equal(lstat(path, &info), 0);
+    return info.st_mode & S_IFMT;
+}
+
+static void test_devices_and_links(void **state)
+{
+    (void)state;
+    kern_error err = {0};
+    (void)empty_folder();
+    assert_int_equal(mkfifo(at("fifo"), 0600), 0);
+    assert_no_writer(at("fifo"), "is a device or a pipe");
+    assert_int_equal(kind_of(at("fifo")), S_IFIFO);
+    assert_int_equal(symlink("fifo", at("to-fifo")), 0);
+    assert_no_writer(at("to-fifo"), "is a device or a pipe");
+    struct stat info;
+    if (stat("/dev/null", &info) == 0 && mknod(at("null"), S_IFCHR | 0600, info.st_rdev) == 0) {
+        assert_no_writer(at("null"), "is a device or a pipe");
+        assert_int_equal(kind_of(at("null")), S_IFCHR);
+    }
+    assert_int_equal(symlink("absent", at("broken")), 0);
+    assert_no_writer(at("broken"), "is a symbolic link to nothing");
+    put_file(at("target.h5"), "", 0);
+    assert_int_equal(symlink("target.h5", at("link.h5")), 0);
+    ok(model_hdf5_check_path(at("link.h5"), &err), &err);
+    write_sample(at("link.h5"));
+    write_sample(at("link.h5"));
+    assert_int_equal(kind_of(at("link.h5")), S_IFLNK);
+    assert_int_equal(kind_of(at("target.h5")), S_IFREG);
+    model_hdf5_reader *r = NULL;
+    ok(model_hdf5_reader_create(&r, at("target.h5"), &err), &err);
+    model_hdf5_reader_destroy(r);
+    (void)empty_folder();
+}
+
+/* What is not HDF5 is not replaced; the signature may stand behind a block of the user's. */
+static void test_other_files_survive(void **state)
+{
+    (void)state;
+    static const char signature[] = "\x89HDF\r\n\x1a\n";
+    kern_error err = {0};
+    char content[2100];
+    memset(content, 'm', sizeof content);
+    const size_t sizes[] = {1, 7, 511, 520, sizeof content};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        put_file(at("model"), content, sizes[i]);
+        assert_no_writer(at("model"), "is not an HDF5 file");
+        struct stat info;
+        assert_int_equal(stat(at("model"), &info), 0);
+        assert_int_equal(info.st_size, sizes[i]);
+    }
+    const size_t places[] = {0, 512, 1024, 2048};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        memset(content, 'm', sizeof content);
+        memcpy(content + places[i], signature, 8);
+        put_file(at("block.h5"), content, sizeof content);
+        ok(model_hdf5_check_path(at("block.h5"), &err), &err);
+    }
+    memset(content, 'm', sizeof content);
+    memcpy(content + 1536, signature, 8);
+    put_file(at("block.h5"), content, sizeof content);
+    assert_no_writer(at("block.h5"), "is not an HDF5 file");
+}
+
+/* A limit on file sizes stands in for a full disk; the system's reason reaches the user. */
+static void test_full_disk_tells_why(void **state)
+{
+    (void)state;
+    enum { ROOM = 4096, COUNT = 1 << 16 };
+    kern_error err = {0};
+    model_hdf5_writer *w = NULL;
+    const model_hdf5_shape shape = {1, {COUNT}};
+    double *values = calloc(COUNT, sizeof *values);
+    struct rlimit old;
+    assert_non_null(values);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    const struct rlimit small = {ROOM, old.rlim_max};
+    void (*const handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    (void)empty_folder();
+    ok(model_hdf5_writer_create(&w, at("full.h5"), &err), &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    kern_status status = model_hdf5_put_doubles(w, "x", values, &shape, NULL, &err);
+    if (status == KERN_OK) {
+        status = model_hdf5_writer_commit(w, &err);
+    }
+    model_hdf5_writer_destroy(w);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    (void)signal(SIGXFSZ, handler);
+    free(values);
+    assert_int_equal(status, KERN_IO);
+    if (strstr(err.text, strerror(EFBIG)) == NULL) {
+        fail_msg("no reason in: %s", err.text);
+    }
+    assert_int_equal(empty_folder(), 0);
+}
+
 static size_t load(const char *path, char *data, size_t room)
 {
     FILE *f = fopen(path, "rb");
@@ -333,8 +454,11 @@ int main(void)
         cmocka_unit_test(test_read_failures),
         cmocka_unit_test(test_write_failures),
         cmocka_unit_test(test_old_file_survives_abort),
+        cmocka_unit_test(test_devices_and_links),
+        cmocka_unit_test(test_other_files_survive),
         cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_full_disk_tells_why),
     };
     return cmocka_run_group_tests(tests, make_folder, drop_folder);
 }

@@ -184,7 +184,10 @@ static void test_begin_refuses(void **state)
     assert_int_equal(remove(path), 0);
     assert_begin_refused(&p, folder, "already holds a run (it has metrics.csv)");
     TINY_OK(model_run_begin(folder, &p.recipe, true, tiny_err));
-    assert_int_equal(test_count_entries(folder), 2); /* config.json, and what is not ours */
+    /* config.json, what waits to become the new run, and what is not ours */
+    assert_int_equal(test_count_entries(folder), 3);
+    in_folder(path, folder, MODEL_RUN_METRICS);
+    assert_int_not_equal(access(path, F_OK), 0);
 
     test_path(path, "taken/notes.txt");
     assert_begin_refused(&p, path, "is a file where a folder");
@@ -200,6 +203,29 @@ static void test_begin_refuses(void **state)
     p.training.batch = 0;
     assert_begin_refused(&p, folder, "a batch of 0 windows");
     assert_int_not_equal(access(folder, F_OK), 0);
+}
+
+static void test_one_training_at_a_time(void **state)
+{
+    (void)state;
+    char folder[TEST_PATH];
+    int first = 0;
+    int second = 0;
+    kern_error err = {KERN_OK, ""};
+    test_path(folder, "locked");
+    assert_int_equal(model_run_lock(&first, folder, &err), KERN_NOT_FOUND);
+    test_error(&err, KERN_NOT_FOUND, "locked");
+    assert_int_equal(first, -1);
+    model_run_unlock(first);
+    assert_int_equal(mkdir(folder, 0777), 0);
+    TINY_OK(model_run_lock(&first, folder, tiny_err));
+    assert_int_equal(model_run_lock(&second, folder, &err), KERN_INVALID_ARGUMENT);
+    test_error(&err, KERN_INVALID_ARGUMENT, folder);
+    assert_int_equal(second, -1);
+    model_run_unlock(first);
+    TINY_OK(model_run_lock(&second, folder, tiny_err));
+    model_run_unlock(second);
+    assert_int_equal(test_count_entries(folder), 0);
 }
 
 /* The text of config.json with one piece replaced. */
@@ -309,9 +335,11 @@ static void test_model_loads_in_both_precisions(void **state)
         begin_run(folder, "weights", &p);
         TINY_OK(model_run_init(&run, folder, tiny_err));
         model *m = tiny_model(&p.config, &kern_backend_cpu_f32);
-        const model_safetensors_pair extra[] = {{"step", "42"}};
+        char hash[MODEL_WEIGHTS_HASH];
+        model_weights_hash(m, hash);
+        const model_safetensors_pair extra[] = {{"step", "42"}, {"weights", hash}};
         in_folder(path, folder, MODEL_RUN_MODEL);
-        TINY_OK(model_weights_write(m, path, extra, 1, tiny_err));
+        TINY_OK(model_weights_write(m, path, extra, 2, tiny_err));
         for (int wide = 0; wide < 2; wide++) {
             model *back = NULL;
             TINY_OK(model_run_load_model(&back, &step, &run,
@@ -592,6 +620,7 @@ int main(void)
         cmocka_unit_test(test_config_survives),
         cmocka_unit_test(test_other_tokenizers_survive),
         cmocka_unit_test(test_begin_refuses),
+        cmocka_unit_test(test_one_training_at_a_time),
         cmocka_unit_test(test_config_is_strict),
         cmocka_unit_test(test_model_loads_in_both_precisions),
         cmocka_unit_test(test_bare_files),

@@ -224,11 +224,36 @@ static void test_paths_refused(void **state)
     assert_int_equal(viz_export(scene, test_viz_path("no/such/a.pdf"), NULL, &err), KERN_NOT_FOUND);
     assert_int_equal(viz_export_check_path("a.PDF", &err), KERN_OK);
     assert_int_equal(viz_export_check_path("apdf", &err), KERN_INVALID_ARGUMENT);
+    assert_int_equal(viz_export_check_path(test_viz_path("no/such/a.pdf"), &err), KERN_NOT_FOUND);
     assert_int_equal(test_viz_folder_count(), before);
     /* A folder stands where the file should go. */
     assert_int_equal(mkdir(test_viz_path("dir.svg"), 0700), 0);
     assert_int_not_equal(viz_export(scene, test_viz_path("dir.svg"), NULL, &err), KERN_OK);
+    assert_int_equal(viz_export_check_path(test_viz_path("dir.svg"), &err), KERN_INVALID_ARGUMENT);
     assert_int_equal(test_viz_folder_count(), before + 1);
+    viz_scene_destroy(scene);
+}
+
+static void test_link_is_followed(void **state)
+{
+    (void)state;
+    viz_scene *scene = sample();
+    struct stat info;
+    kern_error err = {0};
+    export_ok(scene, "target.csv", NULL);
+    assert_int_equal(truncate(test_viz_path("target.csv"), 0), 0);
+    assert_int_equal(symlink("target.csv", test_viz_path("link.csv")), 0);
+    export_ok(scene, "link.csv", NULL);
+    assert_int_equal(lstat(test_viz_path("link.csv"), &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(lstat(test_viz_path("target.csv"), &info), 0);
+    assert_true(S_ISREG(info.st_mode) && info.st_size > 200);
+    assert_int_equal(unlink(test_viz_path("target.csv")), 0);
+    assert_int_equal(viz_export(scene, test_viz_path("link.csv"), NULL, &err),
+                     KERN_INVALID_ARGUMENT);
+    assert_int_equal(lstat(test_viz_path("link.csv"), &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(unlink(test_viz_path("link.csv")), 0);
     viz_scene_destroy(scene);
 }
 
@@ -358,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_damaged_files),      cmocka_unit_test(test_paths_refused),
         cmocka_unit_test(test_sizes_refused),      cmocka_unit_test(test_png_size_and_chunks),
         cmocka_unit_test(test_svg_is_well_formed), cmocka_unit_test(test_csv_holds_the_numbers),
+        cmocka_unit_test(test_link_is_followed),
     };
     return cmocka_run_group_tests(tests, test_viz_folder_make, test_viz_folder_drop);
 }
