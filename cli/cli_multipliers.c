@@ -104,6 +104,12 @@ typedef struct multipliers_job {
 
 /* ---- Computing --------------------------------------------------------------------------- */
 
+/* Stability is a word for states that return; a NaN residual returns nowhere. */
+static bool returns(const multipliers_job *job)
+{
+    return job->residual <= job->s->tol;
+}
+
 /* --at into the first state. */
 static kern_status read_point(multipliers_job *job, kern_error *err)
 {
@@ -267,7 +273,11 @@ static kern_status print_json(const multipliers_job *job, kern_error *err)
     }
     cli_json_real(&json, json.object, "spectral_radius",
                   job->status == KERN_OK ? m->spectral_radius : (double)NAN);
-    cli_json_bool(&json, json.object, "stable", m->stable);
+    if (returns(job)) {
+        cli_json_bool(&json, json.object, "stable", m->stable);
+    } else {
+        cli_json_null(&json, json.object, "stable");
+    }
     (void)cli_json_reals(&json, json.object, "x", job->states, job->system.map->size);
     cli_json_size(&json, json.object, "period", job->period);
     cli_json_real(&json, json.object, "residual", job->residual);
@@ -307,8 +317,14 @@ static void print_text(const multipliers_job *job)
                      kern_status_gloss(job->status));
         return;
     }
-    (void)printf("\nspectral radius %.9g, %s; period %zu, residual %.2g\n", m->spectral_radius,
-                 m->stable ? "stable" : "not stable", job->period, job->residual);
+    (void)printf("\nspectral radius %.9g; period %zu, residual %.2g: ", m->spectral_radius,
+                 job->period, job->residual);
+    if (returns(job)) {
+        (void)printf("%s\n", m->stable ? "stable" : "not stable");
+    } else {
+        (void)printf("the state does not return, so this is the Jacobian along an orbit and no "
+                     "verdict; --solve looks for a cycle\n");
+    }
 }
 
 static kern_status run(cli_call *call, const void *settings, kern_error *err)
