@@ -276,9 +276,9 @@ const cli_command cli_bench = {
     .purpose = "measures throughput beside the machine's own limit",
     .description =
         "Trains NRGPT models of fixed sizes on random tokens. Rates are medians over rounds; the "
-        "fraction of peak compares, within each round, the floating-point operations that causal "
-        "training needs with the single-precision multiply-adds that the same threads reach in "
-        "registers. Close other programs first.",
+        "fraction of peak compares the floating-point operations that causal training needs with "
+        "the single-precision multiply-adds that the same threads reach in registers, measured "
+        "before each round; the largest counts. Close other programs first.",
     .example = "basin bench train --case listops-ff2w",
     .options = options,
     .n_options = sizeof options / sizeof options[0],

@@ -15,3 +15,12 @@ double cli_bench_median(double *values, size_t n)
     qsort(values, n, sizeof *values, ascending);
     return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
+
+double cli_bench_largest(const double *values, size_t n)
+{
+    double largest = values[0];
+    for (size_t i = 1; i < n; i++) {
+        largest = values[i] > largest ? values[i] : largest;
+    }
+    return largest;
+}

@@ -92,7 +92,6 @@ static kern_status measure(product_task *task, int threads, size_t rounds, cli_b
 {
     double rates[CLI_BENCH_ROUNDS];
     double peaks[CLI_BENCH_ROUNDS];
-    double ratios[CLI_BENCH_ROUNDS];
     const cli_bench_product *p = task->product;
     const double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k;
     task->calls = COPIES + (size_t)(ROUND_FLOPS / flops);
@@ -103,11 +102,10 @@ static kern_status measure(product_task *task, int threads, size_t rounds, cli_b
         const double start = kern_peak_clock();
         kern_parallel_run(threads, product_worker, task);
         rates[i] = flops * (double)task->calls * threads / (kern_peak_clock() - start);
-        ratios[i] = rates[i] / peaks[i];
     }
     rate->gflops = cli_bench_median(rates, rounds) / 1e9;
-    rate->peak_gflops = cli_bench_median(peaks, rounds) / 1e9;
-    rate->fraction_of_peak = cli_bench_median(ratios, rounds);
+    rate->peak_gflops = cli_bench_largest(peaks, rounds) / 1e9;
+    rate->fraction_of_peak = rate->gflops / rate->peak_gflops;
     return KERN_OK;
 }
 

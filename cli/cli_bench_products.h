@@ -23,8 +23,8 @@ typedef struct cli_bench_product {
 
 typedef struct cli_bench_rate {
     double gflops;           /* median over rounds, all workers together */
-    double fraction_of_peak; /* median of each round's own ratio */
-    double peak_gflops;      /* median */
+    double fraction_of_peak; /* of the largest peak that the run measured */
+    double peak_gflops;      /* largest over rounds */
 } cli_bench_rate;
 
 /* The products, in the order of the training cases. */

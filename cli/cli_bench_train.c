@@ -92,7 +92,6 @@ static kern_status measure(model_trainer *t, size_t rounds, double seconds, bool
 {
     double rates[CLI_BENCH_ROUNDS];
     double peaks[CLI_BENCH_ROUNDS];
-    double ratios[CLI_BENCH_ROUNDS];
     double warm;
     const double flops = model_trainer_flops_per_token(t);
     KERN_TRY(measure_round(t, 0.0, &warm, err));
@@ -101,12 +100,11 @@ static kern_status measure(model_trainer *t, size_t rounds, double seconds, bool
     for (size_t i = 0; i < rounds; i++) {
         peaks[i] = kern_peak_f32(t->settings.threads, 0.1);
         KERN_TRY(measure_round(t, seconds, &rates[i], err));
-        ratios[i] = rates[i] * flops / peaks[i];
     }
     collect_profile(t, &r->profile);
     r->tokens_per_s = cli_bench_median(rates, rounds);
-    r->peak_gflops = cli_bench_median(peaks, rounds) / 1e9;
-    r->fraction_of_peak = cli_bench_median(ratios, rounds);
+    r->peak_gflops = cli_bench_largest(peaks, rounds) / 1e9;
+    r->fraction_of_peak = r->tokens_per_s * flops / (1e9 * r->peak_gflops);
     r->mflop_per_token = flops / 1e6;
     r->rounds = rounds;
     return KERN_OK;

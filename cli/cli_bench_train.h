@@ -29,8 +29,8 @@ typedef struct cli_bench_result {
     kern_status status;
     char text[256];          /* sentence when status is not KERN_OK */
     double tokens_per_s;     /* median over rounds */
-    double fraction_of_peak; /* median of each round's own ratio */
-    double peak_gflops;      /* median, f32, all threads */
+    double fraction_of_peak; /* of the largest peak that the run measured */
+    double peak_gflops;      /* largest over rounds, f32, all threads */
     double mflop_per_token;  /* what causal training needs */
     double max_rss_mb;       /* of the process that ran this case alone */
     size_t rounds;
