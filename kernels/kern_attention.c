@@ -3,6 +3,10 @@
 
 #include "kernels/kern_dropout.h"
 #include "kernels/kern_parallel.h"
+#include "kernels/kern_simd.h"
+#include "kernels/kern_transpose.h"
+
+#include <string.h>
 
 static size_t head_width(kern_view view, size_t heads)
 {
@@ -15,6 +19,16 @@ static kern_panel panel_at(kern_view view, size_t row, size_t column)
         return (kern_panel){NULL, view.cols};
     }
     return (kern_panel){(kern_real *)view.data + row * view.cols + column, view.cols};
+}
+
+static void set_weights(const kern_call *call, kern_head *head, size_t sequence, size_t index)
+{
+    const kern_view p = call->out[KERN_ATTENTION_P];
+    head->first_row = (sequence * call->attr->attention.heads + index) * head->tokens;
+    head->p = (kern_panel){(kern_real *)p.data, head->tokens};
+    if (p.data != NULL) {
+        head->p.data += head->first_row * head->tokens;
+    }
 }
 
 kern_head kern_attention_head(const kern_call *call, const kern_view *views, kern_view output,
@@ -31,13 +45,50 @@ kern_head kern_attention_head(const kern_call *call, const kern_view *views, ker
     h.k = panel_at(views[1], row, head * width);
     h.v = panel_at(values_are_keys ? views[1] : views[2], row, head * value_width);
     h.out = panel_at(output, row, a->sum_heads ? 0 : head * value_width);
-    const kern_view p = call->out[3];
-    h.first_row = (sequence * a->heads + head) * a->tokens;
-    h.p = (kern_panel){(kern_real *)p.data, a->tokens};
-    if (p.data != NULL) {
-        h.p.data += h.first_row * a->tokens;
+    set_weights(call, &h, sequence, head);
+    return h;
+}
+
+kern_head kern_attention_forward_head(const kern_call *call, const kern_attention_scratch *scratch,
+                                      size_t sequence, size_t head)
+{
+    kern_head h = kern_attention_head(call, call->in, call->out[0], sequence, head);
+    if (h.p.data == NULL) {
+        h.p.data = scratch->scores + head * h.tokens * h.tokens;
     }
     return h;
+}
+
+kern_attention_part kern_attention_kind(const kern_call *call)
+{
+    if (call->in[KERN_ATTENTION_C].data == NULL) {
+        return KERN_ATTENTION_PLAIN;
+    }
+    return call->in[KERN_ATTENTION_E].cols == call->in[KERN_ATTENTION_C].cols
+               ? KERN_ATTENTION_SHARED
+               : KERN_ATTENTION_EACH;
+}
+
+kern_head kern_attention_diagonal(const kern_call *call, const kern_view *views, kern_view output,
+                                  size_t sequence, size_t head)
+{
+    const size_t row = sequence * call->attr->attention.tokens;
+    const size_t width = call->in[KERN_ATTENTION_C].cols;
+    const size_t column = kern_attention_kind(call) == KERN_ATTENTION_EACH ? head * width : 0;
+    kern_head h = {.tokens = call->attr->attention.tokens, .width = width, .value_width = width};
+    h.q = panel_at(views[KERN_ATTENTION_E], row, column);
+    h.k = panel_at(views[KERN_ATTENTION_C], row, 0);
+    h.v = h.k;
+    h.out = panel_at(output, row, column);
+    set_weights(call, &h, sequence, head);
+    return h;
+}
+
+void kern_attention_transpose(const kern_head *diagonal, const kern_attention_scratch *scratch)
+{
+    const size_t n = diagonal->tokens;
+    KERN_NAME(kern_transpose)
+    (scratch->wide, n, diagonal->k.data, diagonal->k.ld, n, diagonal->width);
 }
 
 static kern_attention_scratch scratch_of(const kern_call *call, int worker)
@@ -51,65 +102,69 @@ static kern_attention_scratch scratch_of(const kern_call *call, int worker)
     s.transposed = (kern_real *)call->scratch + (size_t)worker * call->scratch_stride;
     s.dropped = s.transposed + a->tokens * widest;
     s.scores = s.dropped + a->tokens * a->tokens;
+    s.base = s.scores + a->heads * a->tokens * a->tokens;
+    s.sums = s.base + a->tokens * a->tokens;
+    s.wide = s.sums + a->tokens * a->tokens;
     return s;
 }
 
-typedef struct pass_task {
+typedef struct stage_task {
     const kern_call *call;
-    const kern_attention_pass *pass;
-    kern_attention_body *body;
+    const kern_attention_stage *stages;
+    size_t count;
     size_t sequence;
-    size_t items;
-} pass_task;
+} stage_task;
 
-/* Whole sequences: heads, then columns, so that what a head just made is still in cache. */
+/* Whole sequences: stage after stage, so that what one just made is still in cache. */
 static void sequence_worker(void *context, int worker, int workers)
 {
-    const pass_task *task = context;
-    const size_t heads = task->call->attr->attention.heads;
+    const stage_task *task = context;
+    const size_t sequences = task->call->in[0].rows / task->call->attr->attention.tokens;
     const kern_attention_scratch scratch = scratch_of(task->call, worker);
     size_t begin;
     size_t end;
-    kern_parallel_share(task->items, 1, worker, workers, &begin, &end);
+    kern_parallel_share(sequences, 1, worker, workers, &begin, &end);
     for (size_t s = begin; s < end; s++) {
-        task->pass->by_head(task->call, &scratch, s, 0, heads);
-        if (task->pass->by_column != NULL) {
-            task->pass->by_column(task->call, &scratch, s, 0, task->pass->columns);
+        for (size_t k = 0; k < task->count; k++) {
+            if (task->stages[k].body != NULL) {
+                task->stages[k].body(task->call, &scratch, s, 0, task->stages[k].items);
+            }
         }
     }
 }
 
+/* A share of the items of one stage of one sequence. */
 static void item_worker(void *context, int worker, int workers)
 {
-    const pass_task *task = context;
+    const stage_task *task = context;
+    const kern_attention_scratch common = scratch_of(task->call, 0);
     kern_attention_scratch scratch = scratch_of(task->call, worker);
-    scratch.scores = scratch_of(task->call, 0).scores;
+    scratch.scores = common.scores;
+    scratch.base = common.base;
+    scratch.sums = common.sums;
     size_t begin;
     size_t end;
-    kern_parallel_share(task->items, 1, worker, workers, &begin, &end);
+    kern_parallel_share(task->stages->items, 1, worker, workers, &begin, &end);
     if (begin < end) {
-        task->body(task->call, &scratch, task->sequence, begin, end);
+        task->stages->body(task->call, &scratch, task->sequence, begin, end);
     }
 }
 
-void kern_attention_run(const kern_call *call, const kern_attention_pass *pass)
+void kern_attention_run(const kern_call *call, const kern_attention_stage *stages, size_t count)
 {
-    const kern_attention_attr *a = &call->attr->attention;
-    const size_t sequences = call->in[0].rows / a->tokens;
-    pass_task task = {.call = call, .pass = pass, .items = sequences};
+    const size_t sequences = call->in[0].rows / call->attr->attention.tokens;
+    stage_task task = {.call = call, .stages = stages, .count = count};
     if (sequences >= (size_t)call->workers) {
         kern_parallel_run(call->workers, sequence_worker, &task);
         return;
     }
     for (size_t s = 0; s < sequences; s++) {
         task.sequence = s;
-        task.body = pass->by_head;
-        task.items = a->heads;
-        kern_parallel_run(call->workers, item_worker, &task);
-        if (pass->by_column != NULL) {
-            task.body = pass->by_column;
-            task.items = pass->columns;
-            kern_parallel_run(call->workers, item_worker, &task);
+        for (size_t k = 0; k < count; k++) {
+            task.stages = &stages[k];
+            if (stages[k].body != NULL) {
+                kern_parallel_run(call->workers, item_worker, &task);
+            }
         }
     }
 }
@@ -139,4 +194,32 @@ const kern_real *kern_attention_drop(const kern_call *call, const kern_head *hea
                      kern_dropout_start(key, a->salt, head->first_row + row + i, a->dropout));
     }
     return out;
+}
+
+KERN_HOT void kern_attention_add_rows(kern_real *to, const kern_real *from, size_t tokens,
+                                      size_t row, bool add)
+{
+    const size_t bound = kern_attention_block_end(tokens, row);
+    for (size_t i = 0; i < bound - row; i++) {
+        kern_real *out = to + i * tokens;
+        const kern_real *in = from + i * tokens;
+        if (!add) {
+            memcpy(out, in, bound * sizeof *out);
+            continue;
+        }
+        KERN_IVDEP
+        for (size_t j = 0; j < bound; j++) {
+            out[j] += in[j];
+        }
+    }
+}
+
+void kern_attention_sum_weights(const kern_call *call, const kern_attention_scratch *scratch,
+                                size_t sequence, size_t row, kern_real *to)
+{
+    for (size_t h = 0; h < call->attr->attention.heads; h++) {
+        const kern_head head = kern_attention_forward_head(call, scratch, sequence, h);
+        const kern_real *block = kern_attention_drop(call, &head, scratch->dropped, row);
+        kern_attention_add_rows(to, block, head.tokens, row, h > 0);
+    }
 }

@@ -108,23 +108,18 @@ KERN_INLINE void kern_clear_cotangents(const kern_call *call)
 
 /* Defines `name`, a kern_range_body that runs `name##_any(fn, call, begin, end)` with the call's
  * activation as a constant. */
+#define KERN_FN_VARIANT(name, ID, id)                                                              \
+    KERN_HOT static void name##_##id(const kern_call *call, size_t begin, size_t end)              \
+    {                                                                                              \
+        name##_any(KERN_FN_##ID, call, begin, end);                                                \
+    }
+#define KERN_FN_VARIANT_NAME(name, ID, id) name##_##id,
 #define KERN_FN_VARIANTS(name)                                                                     \
-    KERN_HOT static void name##_gelu(const kern_call *call, size_t begin, size_t end)              \
-    {                                                                                              \
-        name##_any(KERN_FN_GELU, call, begin, end);                                                \
-    }                                                                                              \
-    KERN_HOT static void name##_relu(const kern_call *call, size_t begin, size_t end)              \
-    {                                                                                              \
-        name##_any(KERN_FN_RELU, call, begin, end);                                                \
-    }                                                                                              \
-    KERN_HOT static void name##_softplus(const kern_call *call, size_t begin, size_t end)          \
-    {                                                                                              \
-        name##_any(KERN_FN_SOFTPLUS, call, begin, end);                                            \
-    }                                                                                              \
+    KERN_FN_LIST(KERN_FN_VARIANT, name)                                                            \
     static void name(const kern_call *call, size_t begin, size_t end)                              \
     {                                                                                              \
-        kern_range_body *const variants[KERN_FN_COUNT] = {name##_gelu, name##_relu,                \
-                                                          name##_softplus};                        \
+        kern_range_body *const variants[KERN_FN_COUNT] = {                                         \
+            KERN_FN_LIST(KERN_FN_VARIANT_NAME, name)};                                             \
         variants[call->attr->act.fn](call, begin, end);                                            \
     }
 

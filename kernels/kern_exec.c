@@ -47,7 +47,9 @@ static void clear_input_derivatives(const kern_exec *exec)
         const kern_value_info *info = kern_graph_value_info(graph, v);
         void *derivative = kern_exec_derivative(exec, v);
         if (info->role == KERN_ROLE_INPUT && derivative != NULL) {
-            memset(derivative, 0, info->shape.rows * info->shape.cols * exec->backend->real_size);
+            memset(derivative, 0,
+                   info->shape.rows * info->shape.cols * kern_plan_tangents(exec->plan) *
+                       exec->backend->real_size);
         }
     }
 }
@@ -172,7 +174,54 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void run_instruction(const kern_exec *exec, const kern_run *run, const kern_instruction *x)
+/* Moves on to the next of the tangents that lie one after another. */
+static void shift_view(const kern_exec *exec, kern_view *view)
+{
+    if (view->data != NULL) {
+        view->data =
+            (unsigned char *)view->data + view->rows * view->cols * exec->backend->real_size;
+    }
+}
+
+static bool moves_params(const kern_instruction *x)
+{
+    for (size_t i = 0; i < KERN_MAX_IN; i++) {
+        if (x->param_d_in[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Calls a kernel for `count` tangents: at once where the operation can, else one by one. */
+static void call_tangents(const kern_exec *exec, const kern_instruction *x, kern_call *call,
+                          kern_kernel *kernel, size_t count)
+{
+    const kern_op *op = kern_op_get(kern_graph_node(kern_plan_graph(exec->plan), x->node)->op);
+    const bool stacked = op->stacks_tangents && !moves_params(x);
+    for (size_t i = 0; stacked && i < KERN_MAX_IN; i++) {
+        call->d_in[i].rows *= count;
+    }
+    for (size_t j = 0; stacked && j < KERN_MAX_OUT; j++) {
+        call->d_out[j].rows *= count;
+    }
+    kernel(call);
+    for (size_t t = 1; !stacked && t < count; t++) {
+        for (size_t i = 0; i < KERN_MAX_IN; i++) {
+            if (!x->param_d_in[i]) {
+                shift_view(exec, &call->d_in[i]);
+            }
+        }
+        for (size_t j = 0; j < KERN_MAX_OUT; j++) {
+            shift_view(exec, &call->d_out[j]);
+        }
+        kernel(call);
+    }
+}
+
+/* `tangents` counts in a jvp and is 1 otherwise. */
+static void run_instruction(const kern_exec *exec, const kern_run *run, const kern_instruction *x,
+                            size_t tangents)
 {
     const kern_node *node = kern_graph_node(kern_plan_graph(exec->plan), x->node);
     kern_call call = {.attr = &node->attr,
@@ -184,32 +233,43 @@ static void run_instruction(const kern_exec *exec, const kern_run *run, const ke
     bind_outputs(exec, x, node, &call);
     kern_kernel *kernel = kernel_of(exec, x, node->op);
     if (run->profile == NULL) {
-        kernel(&call);
+        call_tangents(exec, x, &call, kernel, tangents);
         return;
     }
     const double start = seconds_now();
-    kernel(&call);
+    call_tangents(exec, x, &call, kernel, tangents);
     run->profile->seconds[node->op][x->phase] += seconds_now() - start;
     run->profile->calls[node->op][x->phase]++;
 }
 
-static void run_range(const kern_exec *exec, const kern_run *run, size_t begin, size_t end)
+static void run_range(const kern_exec *exec, const kern_run *run, size_t begin, size_t end,
+                      size_t tangents)
 {
     size_t count;
     const kern_instruction *instructions = kern_plan_instructions(exec->plan, &count);
     for (size_t k = begin; k < end; k++) {
-        run_instruction(exec, run, &instructions[k]);
+        run_instruction(exec, run, &instructions[k], tangents);
     }
 }
 
 void kern_exec_forward(kern_exec *exec, const kern_run *run)
 {
-    run_range(exec, run, 0, kern_plan_forward_count(exec->plan));
+    run_range(exec, run, 0, kern_plan_forward_count(exec->plan), 1);
+}
+
+static void run_derivatives(kern_exec *exec, const kern_run *run, size_t tangents)
+{
+    size_t count;
+    (void)kern_plan_instructions(exec->plan, &count);
+    run_range(exec, run, kern_plan_forward_count(exec->plan), count, tangents);
+}
+
+void kern_exec_tangents(kern_exec *exec, const kern_run *run, size_t count)
+{
+    run_derivatives(exec, run, count);
 }
 
 void kern_exec_backward(kern_exec *exec, const kern_run *run)
 {
-    size_t count;
-    (void)kern_plan_instructions(exec->plan, &count);
-    run_range(exec, run, kern_plan_forward_count(exec->plan), count);
+    run_derivatives(exec, run, 1);
 }

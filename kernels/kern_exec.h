@@ -39,8 +39,16 @@ void kern_exec_destroy(kern_exec *exec);
 void *kern_exec_value(const kern_exec *exec, kern_value value);
 void *kern_exec_derivative(const kern_exec *exec, kern_value value);
 
-/* Runs everything up to the seeds: all values, and in a JVP plan all tangents. */
+/* Computes all values. */
 void kern_exec_forward(kern_exec *exec, const kern_run *run);
+
+/* Pushes `count` tangents, 1 to kern_plan_tangents, through a JVP plan, after a forward run with
+ * the same binding; it may be called again with others. Tangent t of a value begins t times the
+ * value's size after the first, and the caller has written those of the `wrt` inputs. Parameters
+ * have one tangent for all. With `own_rows` in the binding, rows act on themselves only: since
+ * attention is the one operation that mixes rows, the outcome is the block-diagonal part of the
+ * Jacobian, one block for each row, times the tangent. */
+void kern_exec_tangents(kern_exec *exec, const kern_run *run, size_t count);
 
 /* Runs the backward pass of a VJP plan, after a forward run with the same binding and after the
  * caller has written the seeds. */

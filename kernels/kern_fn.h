@@ -138,10 +138,17 @@ KERN_INLINE double kern_fn_log1p(double e)
 
 #endif
 
-/* gelu z = z Φ(z) with the exact Φ, its derivative Φ + zφ and φ(2 − z²), from a = |z| and the upper
- * tail Q(a) = 1 − Φ(a): z Φ(z) = max(z, 0) − a Q, and Φ + zφ is Q − aφ, or 1 less that. Where φ is
- * taken as 0, a is limited, so that ±∞ have their limits. NaN passes all comparisons. */
-KERN_INLINE kern_fn_value kern_fn_gelu(kern_real z)
+/* a = |z|, the normal density φ(a) and tail Q(a) = 1 − Φ(a), from which functions of both signs of
+ * z follow. Where φ is taken as 0, a is limited, so that ±∞ have their limits. NaN passes all
+ * comparisons. */
+typedef struct kern_fn_tails {
+    kern_real a;
+    kern_real square;
+    kern_real density;
+    kern_real tail;
+} kern_fn_tails;
+
+KERN_INLINE kern_fn_tails kern_fn_normal_at(kern_real z)
 {
     const kern_real limit = KERN_FN_NORMAL_LIMIT;
     const kern_real magnitude = z < KERN_R(0.0) ? -z : z;
@@ -152,11 +159,18 @@ KERN_INLINE kern_fn_value kern_fn_gelu(kern_real z)
     kern_fn_normal(a, square, &e, &tail);
     e = magnitude > limit ? KERN_R(0.0) : e;
     tail = magnitude > limit ? KERN_R(0.0) : tail;
-    const kern_real density = KERN_R(0.39894228040143267794) * e;
-    const kern_real slope = tail - a * density;
-    return (kern_fn_value){.f = (z > KERN_R(0.0) ? z : KERN_R(0.0)) - a * tail,
+    return (kern_fn_tails){a, square, KERN_R(0.39894228040143267794) * e, tail};
+}
+
+/* gelu z = z Φ(z) with the exact Φ, its derivative Φ + zφ and φ(2 − z²), from the tails: z Φ(z) =
+ * max(z, 0) − a Q, and Φ + zφ is Q − aφ, or 1 less that. */
+KERN_INLINE kern_fn_value kern_fn_gelu(kern_real z)
+{
+    const kern_fn_tails t = kern_fn_normal_at(z);
+    const kern_real slope = t.tail - t.a * t.density;
+    return (kern_fn_value){.f = (z > KERN_R(0.0) ? z : KERN_R(0.0)) - t.a * t.tail,
                            .d1 = z > KERN_R(0.0) ? KERN_R(1.0) - slope : slope,
-                           .d2 = density * (KERN_R(2.0) - square)};
+                           .d2 = t.density * (KERN_R(2.0) - t.square)};
 }
 
 /* max(z, 0), with derivative 0 at 0. NaN has derivative NaN. */
@@ -167,15 +181,26 @@ KERN_INLINE kern_fn_value kern_fn_relu(kern_real z)
         .f = at_most_zero, .d1 = z > KERN_R(0.0) ? KERN_R(1.0) : at_most_zero, .d2 = KERN_R(0.0)};
 }
 
-/* log(1 + e^z), logistic(z) and its derivative, from e^−|z|. */
-KERN_INLINE kern_fn_value kern_fn_softplus(kern_real z)
+/* a = |z| and e^−a, from which functions of both signs of z follow; limits as above. */
+typedef struct kern_fn_magnitude {
+    kern_real a;
+    kern_real e;
+} kern_fn_magnitude;
+
+KERN_INLINE kern_fn_magnitude kern_fn_decay(kern_real z)
 {
     const kern_real limit = KERN_FN_DECAY_LIMIT;
     const kern_real magnitude = z < KERN_R(0.0) ? -z : z;
     const kern_real a = magnitude > limit ? limit : magnitude;
     const kern_real decay = kern_fn_exp_core(-a);
     const kern_real tiny = magnitude > limit ? KERN_R(0.0) : decay;
-    const kern_real e = z == z ? tiny : z;
+    return (kern_fn_magnitude){a, z == z ? tiny : z};
+}
+
+/* log(1 + e^z), logistic(z) and its derivative, from e^−|z|. */
+KERN_INLINE kern_fn_value kern_fn_softplus(kern_real z)
+{
+    const kern_real e = kern_fn_decay(z).e;
     const kern_real larger = KERN_R(1.0) / (KERN_R(1.0) + e);
     const kern_real smaller = e * larger;
     return (kern_fn_value){.f = (z > KERN_R(0.0) ? z : KERN_R(0.0)) + kern_fn_log1p(e),
@@ -183,12 +208,81 @@ KERN_INLINE kern_fn_value kern_fn_softplus(kern_real z)
                            .d2 = larger * smaller};
 }
 
+/* z σ with the logistic σ = 1/(1 + e^−z), its derivative σ(1 + zτ) and στ(2 + z(τ − σ)), τ = 1 − σ.
+ * Where σ or τ is next to nothing, z is limited, so that ±∞ have their limits. */
+KERN_INLINE kern_fn_value kern_fn_silu(kern_real z)
+{
+    const kern_real limit = KERN_FN_DECAY_LIMIT;
+    const kern_real above = z < -limit ? -limit : z;
+    const kern_real within = above > limit ? limit : above;
+    const kern_real e = kern_fn_exp_core(-within);
+    const kern_real sigma = KERN_R(1.0) / (KERN_R(1.0) + e);
+    const kern_real tau = e * sigma;
+    return (kern_fn_value){.f = above * sigma,
+                           .d1 = sigma * (KERN_R(1.0) + within * tau),
+                           .d2 = sigma * tau * (KERN_R(2.0) + within * (tau - sigma))};
+}
+
+/* −Li₂(−e) from w = ln(1 + e), 0 ≤ w ≤ ln 2: w + w²/4 + Σ_k −B_2k w^(2k+1)/(2k+1)! with the
+ * Bernoulli numbers B, whose terms shrink by (w/2π)² ≤ 1/82. Those left out are below 1e-18, in
+ * single precision 4e-9. */
+KERN_INLINE kern_real kern_fn_dilog(kern_real w)
+{
+    const kern_real s = w * w;
+    const kern_real first = KERN_R(1.0) / 36 - s * (KERN_R(1.0) / 3600);
+#if KERN_REAL_BITS == 32
+    const kern_real odd = first + s * s * (KERN_R(1.0) / 211680);
+#else
+    const kern_real s2 = s * s;
+    const kern_real middle = 1.0 / 211680 - s * (1.0 / 10886400);
+    const kern_real next = 1.0 / 526901760 - s * (691.0 / 16999766784000);
+    const kern_real last = 1.0 / 1120863744000 - s * (3617.0 / 181400588328960000);
+    const kern_real odd = (first + s2 * middle) + s2 * s2 * (next + s2 * last);
+#endif
+    return w + s * (KERN_R(0.25) + w * odd);
+}
+
+/* Value at z of the integral F of a function f with f(z) − f(−z) = z, from F(−|z|): F(z) + F(−z) =
+ * z²/2. */
+KERN_INLINE kern_real kern_fn_reflect(kern_real z, kern_real below)
+{
+    return z > KERN_R(0.0) ? KERN_R(0.5) * z * z - below : below;
+}
+
+/* ∫ silu, from π²/12 − a ln(1 + e^−a) + Li₂(−e^−a) at −a. Double precision is within 1e-15 of GSL's
+ * dilogarithm, which is not vectorised. */
+KERN_INLINE kern_fn_value kern_fn_silu_integral(kern_real z)
+{
+    const kern_fn_magnitude m = kern_fn_decay(z);
+    const kern_real w = kern_fn_log1p(m.e);
+    const kern_real below = (KERN_R(0.82246703342411321824) - kern_fn_dilog(w)) - m.a * w;
+    const kern_fn_value silu = kern_fn_silu(z);
+    return (kern_fn_value){.f = kern_fn_reflect(z, below), .d1 = silu.f, .d2 = silu.d1};
+}
+
+/* ∫ gelu, from ¼ + ½((a² − 1) Q(a) − aφ(a)) at −a. */
+KERN_INLINE kern_fn_value kern_fn_gelu_integral(kern_real z)
+{
+    const kern_fn_tails t = kern_fn_normal_at(z);
+    const kern_real below =
+        KERN_R(0.25) + KERN_R(0.5) * ((t.square - KERN_R(1.0)) * t.tail - t.a * t.density);
+    const kern_fn_value gelu = kern_fn_gelu(z);
+    return (kern_fn_value){.f = kern_fn_reflect(z, below), .d1 = gelu.f, .d2 = gelu.d1};
+}
+
+/* ½ max(z, 0)². */
+KERN_INLINE kern_fn_value kern_fn_relu_integral(kern_real z)
+{
+    const kern_fn_value relu = kern_fn_relu(z);
+    return (kern_fn_value){.f = KERN_R(0.5) * relu.f * relu.f, .d1 = relu.f, .d2 = relu.d1};
+}
+
 /* `fn` must be a constant in the caller, so that the choice disappears. */
 KERN_INLINE kern_fn_value kern_fn_eval(kern_fn fn, kern_real z)
 {
-    return fn == KERN_FN_GELU   ? kern_fn_gelu(z)
-           : fn == KERN_FN_RELU ? kern_fn_relu(z)
-                                : kern_fn_softplus(z);
+#define KERN_FN_CASE(argument, ID, id) fn == KERN_FN_##ID ? kern_fn_##id(argument):
+    return KERN_FN_LIST(KERN_FN_CASE, z) kern_fn_gelu(z);
+#undef KERN_FN_CASE
 }
 
 #endif

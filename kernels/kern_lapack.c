@@ -15,7 +15,7 @@ _Static_assert(sizeof(lapack_int) == sizeof(int), "pivots are passed on as int")
 
 /* ---- Checks ------------------------------------------------------------------------------- */
 
-static kern_status check_matrix(size_t rows, size_t columns, const double *a, kern_error *err)
+static kern_status check_size(size_t rows, size_t columns, kern_error *err)
 {
     size_t count;
     if (!kern_size_mul(rows, columns, &count) || rows > INT_MAX || columns > INT_MAX) {
@@ -24,7 +24,13 @@ static kern_status check_matrix(size_t rows, size_t columns, const double *a, ke
                           "columns are accepted",
                           rows, columns, INT_MAX);
     }
-    for (size_t i = 0; i < count; i++) {
+    return KERN_OK;
+}
+
+static kern_status check_matrix(size_t rows, size_t columns, const double *a, kern_error *err)
+{
+    KERN_TRY(check_size(rows, columns, err));
+    for (size_t i = 0; i < rows * columns; i++) {
         if (!isfinite(a[i])) {
             return kern_raise(err, KERN_NAN, "entry %zu of a %zu × %zu matrix is not finite", i,
                               rows, columns);
@@ -183,8 +189,9 @@ kern_status kern_lapack_lu(size_t n, double *a, int *pivots, double *log_abs_det
     return KERN_OK;
 }
 
-kern_status kern_lapack_lu_solve(size_t n, const double *lu, const int *pivots, double *b,
-                                 kern_error *err)
+/* `form` as LAPACK's own: 'T' for the transpose of what LAPACK sees. */
+static kern_status solve_factored(char form, size_t n, const double *lu, const int *pivots,
+                                  double *b, kern_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         if (lu[i * n + i] == 0.0) {
@@ -196,9 +203,8 @@ kern_status kern_lapack_lu_solve(size_t n, const double *lu, const int *pivots, 
         return KERN_OK;
     }
     const lapack_int size = (lapack_int)n;
-    /* The factors are those of the transpose. */
     const lapack_int info =
-        LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'T', size, 1, lu, size, pivots, b, size);
+        LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, form, size, 1, lu, size, pivots, b, size);
     KERN_TRY(check_info(info, "linear system", n, n, err));
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(b[i])) {
@@ -207,4 +213,63 @@ kern_status kern_lapack_lu_solve(size_t n, const double *lu, const int *pivots, 
         }
     }
     return KERN_OK;
+}
+
+/* The factors are those of the transpose. */
+kern_status kern_lapack_lu_solve(size_t n, const double *lu, const int *pivots, double *b,
+                                 kern_error *err)
+{
+    return solve_factored('T', n, lu, pivots, b, err);
+}
+
+kern_status kern_lapack_lu_solve_transposed(size_t n, const double *lu, const int *pivots,
+                                            double *b, kern_error *err)
+{
+    return solve_factored('N', n, lu, pivots, b, err);
+}
+
+/* ---- Positive definite matrices ----------------------------------------------------------- */
+
+static kern_status check_lower(size_t n, const double *a, kern_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            if (!isfinite(a[i * n + j])) {
+                return kern_raise(err, KERN_NAN, "entry %zu of a %zu × %zu matrix is not finite",
+                                  i * n + j, n, n);
+            }
+        }
+    }
+    return KERN_OK;
+}
+
+/* The lower triangle by rows is LAPACK's upper one by columns: A = Uᵀ U with U = Lᵀ. */
+kern_status kern_lapack_cholesky(size_t n, double *a, kern_error *err)
+{
+    KERN_TRY(check_size(n, n, err));
+    KERN_TRY(check_lower(n, a, err));
+    if (n == 0) {
+        return KERN_OK;
+    }
+    const lapack_int size = (lapack_int)n;
+    const lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, a, size);
+    if (info > 0) {
+        return kern_raise(
+            err, KERN_SINGULAR,
+            "the leading %d × %d block of a %zu × %zu matrix is not positive definite", (int)info,
+            (int)info, n, n);
+    }
+    return check_info(info, "Cholesky factor", n, n, err);
+}
+
+void kern_lapack_lower_solve(size_t n, const double *l, double *b)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double *row = l + i * n;
+        double sum = b[i];
+        for (size_t j = 0; j < i; j++) {
+            sum -= row[j] * b[j];
+        }
+        b[i] = sum / row[i];
+    }
 }

@@ -4,8 +4,8 @@
  *
  * Matrices hold n·n numbers unless said otherwise and are destroyed. Decompositions fail with
  * KERN_NAN, naming the entry, when one is not finite, and with KERN_OVERFLOW when a size does not
- * fit LAPACK's integers; a size of zero is allowed. kern_lapack_orthonormalise and the LU calls
- * allocate nothing of their own; the others may fail with KERN_NO_MEMORY.
+ * fit LAPACK's integers; a size of zero is allowed. kern_lapack_orthonormalise and the LU and
+ * Cholesky calls allocate nothing of their own; the others may fail with KERN_NO_MEMORY.
  */
 #ifndef BASIN_KERN_LAPACK_H
 #define BASIN_KERN_LAPACK_H
@@ -49,5 +49,18 @@ kern_status kern_lapack_lu(size_t n, double *a, int *pivots, double *log_abs_det
  * pivot is zero or the solution is not finite. Cost 2n². */
 kern_status kern_lapack_lu_solve(size_t n, const double *lu, const int *pivots, double *b,
                                  kern_error *err);
+
+/* As above for Aᵀ x = b. */
+kern_status kern_lapack_lu_solve_transposed(size_t n, const double *lu, const int *pivots,
+                                            double *b, kern_error *err);
+
+/* Cholesky factor of a symmetric matrix: A = L Lᵀ with a positive diagonal. L replaces the lower
+ * triangle of `a`; what stands above the diagonal is neither read nor written. KERN_SINGULAR,
+ * naming the first leading block that is not positive definite to rounding. Cost n³/3. */
+kern_status kern_lapack_cholesky(size_t n, double *a, kern_error *err);
+
+/* Solves L x = b, in place of b (n numbers), for a lower triangular L with a positive diagonal, as
+ * kern_lapack_cholesky leaves it: without checks, as often as there are right sides. Cost n². */
+void kern_lapack_lower_solve(size_t n, const double *l, double *b);
 
 #endif

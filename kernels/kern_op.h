@@ -22,15 +22,19 @@
 #include <stdint.h>
 
 /* Upper bounds over all operations. */
-enum { KERN_MAX_IN = 4, KERN_MAX_OUT = 4 };
+enum { KERN_MAX_IN = 5, KERN_MAX_OUT = 5 };
 
 /* X(ID, id): one file kern_op_<id>.c and one description each. */
 #define KERN_OP_LIST(X)                                                                            \
     X(EMBED, embed)                                                                                \
     X(NORM, norm)                                                                                  \
+    X(NORM_PULL, norm_pull)                                                                        \
     X(LINEAR, linear)                                                                              \
     X(ATTENTION, attention)                                                                        \
+    X(INTERACTION, interaction)                                                                    \
+    X(ROPE, rope)                                                                                  \
     X(HEAD_SCALE, head_scale)                                                                      \
+    X(HEAD_GAIN, head_gain)                                                                        \
     X(ACT, act)                                                                                    \
     X(ACT_ENERGY, act_energy)                                                                      \
     X(ACT_PAIR, act_pair)                                                                          \
@@ -74,6 +78,11 @@ typedef struct kern_norm_attr {
     double epsilon;
 } kern_norm_attr;
 
+/* norm_pull: the transposed Jacobian of norm at x, applied to γ ⊙ f, which turns a gradient f with
+ * respect to g into one with respect to x. With w = γ ⊙ f, x̂ = (x − μ)/σ and ⟨·⟩ the mean of a row,
+ *   out = (w − ⟨w⟩ − x̂ ⟨w x̂⟩)/σ       (no ⟨w⟩ in RMSNorm).
+ * In: x, γ 1×D (optional: 1), f like x. Out: like x. Attributes: kern_norm_attr. */
+
 /* y = c + α·x·op(W) + b with op(W) = Wᵀ (W out×in), or W itself when `plain`.
  * In: x, W, b 1×out (optional), c rows×out (optional). Out: y. */
 typedef struct kern_linear_attr {
@@ -100,6 +109,26 @@ typedef struct kern_attention_attr {
     uint64_t salt;  /* distinguishes this node's dropout stream */
 } kern_attention_attr;
 
+/* interaction: attention whose scores have a diagonal part of full width D,
+ *   S_AB = β (q_A·k_B + e_A·c_B),   m_A = c_h Σ_B P_AB c_B,
+ * and all else as in attention. Either e is rows × D and one diagonal serves every head: then the
+ * product e_A·c_B is formed once and m is rows × D, with P summed over the heads before it mixes;
+ * or e is rows × H·D, one part per head, and so is m. (With e = u ⊙ d, the gradient of τ Σ_h ℓ with
+ * respect to u gets d ⊙ m; J. Xu et al., arXiv 2605.07588, 2026.)
+ * In: q, k, v (optional), e, c (rows × D). Out: out, ℓ, diagonal, saved P, m. Attributes:
+ * kern_attention_attr; the output scale and dropout act on m too. */
+
+/* Rotary position embedding (J. Su et al., arXiv 2104.09864, 2021). In each head of width d,
+ * coordinates i and i + d/2 are turned by φ = p·base^(−2i/d), p = r mod N for row r:
+ *   y_i = x_i cos φ − x_(i+d/2) sin φ,   y_(i+d/2) = x_(i+d/2) cos φ + x_i sin φ,
+ * or by −φ when `inverse`. In: x rows × H·d, d even. Out: like x. */
+typedef struct kern_rope_attr {
+    size_t tokens; /* N */
+    size_t heads;  /* H */
+    double base;   /* positive */
+    bool inverse;
+} kern_rope_attr;
+
 /* out_h = scale · d_h q_h, heads side by side. In: d rows×H, q rows × H·width, or rows × width when
  * `shared_query` (then every head scales the same q). Out: rows × H·width. */
 typedef struct kern_head_scale_attr {
@@ -108,7 +137,34 @@ typedef struct kern_head_scale_attr {
     double scale;
 } kern_head_scale_attr;
 
-typedef enum kern_fn { KERN_FN_GELU, KERN_FN_RELU, KERN_FN_SOFTPLUS, KERN_FN_COUNT } kern_fn;
+/* One gain vector per head, γ H×D: out_h = γ_h ⊙ x, heads side by side, x rows × D; or, when
+ * `fold`, out = Σ_h γ_h ⊙ x_h, x rows × H·D. In: x, γ. Out: rows × H·D, or rows × D. */
+typedef struct kern_head_gain_attr {
+    size_t heads;
+    bool fold;
+} kern_head_gain_attr;
+
+/* X(context, ID, id): elementwise functions. silu z = z/(1 + e^−z); relu has derivative 0 at 0. A
+ * function whose name ends in _integral is the integral from 0 of the other: its derivative is the
+ * function, so that act gives an energy's terms, and act_gate(z, t) = silu(z)·t the product of a
+ * gated layer. silu_integral z = z ln(1 + e^z) + Li₂(−e^z) + π²/12, non-negative, π²/12 at −∞
+ *   gelu_integral z = ½((z² − 1) Φ(z) + z φ(z)) + ¼,     non-negative, ¼ at −∞
+ *   relu_integral z = ½ max(z, 0)²                                                            */
+#define KERN_FN_LIST(X, context)                                                                   \
+    X(context, GELU, gelu)                                                                         \
+    X(context, RELU, relu)                                                                         \
+    X(context, SOFTPLUS, softplus)                                                                 \
+    X(context, SILU, silu)                                                                         \
+    X(context, SILU_INTEGRAL, silu_integral)                                                       \
+    X(context, GELU_INTEGRAL, gelu_integral)                                                       \
+    X(context, RELU_INTEGRAL, relu_integral)
+
+typedef enum kern_fn {
+#define KERN_FN_ENUM(prefix, ID, id) prefix##ID,
+    KERN_FN_LIST(KERN_FN_ENUM, KERN_FN_)
+#undef KERN_FN_ENUM
+        KERN_FN_COUNT
+} kern_fn;
 
 /* Elementwise, with f from the function table:
  *   act         y = f(z)                       saved f′
@@ -125,11 +181,13 @@ typedef struct kern_row_attr {
     double scale;
 } kern_row_attr;
 
-/* out = a + scale · s^power · (f ⊙ γ). In: a, f, s 1×1 (optional: 1), γ 1×D (optional: 1). Out:
- * like a. Power is 1 or 2. */
+/* out = a + scale · s^power · (f ⊙ γ). In: a (optional: 0), f, s 1×1 (optional: 1), γ 1×D
+ * (optional: 1). Out: like f. Power is 1 or 2. With `softplus`, the input is δ and γ = ln(1 + e^δ):
+ * the diagonal of a preconditioner. */
 typedef struct kern_affine_attr {
     double scale;
     int power;
+    bool softplus;
 } kern_affine_attr;
 
 /* out = x ⊙ m/(1−p), m ~ Bernoulli(1−p) from the run's dropout key, `salt` and the element's index;
@@ -151,7 +209,9 @@ typedef union kern_attr {
     kern_norm_attr norm;
     kern_linear_attr linear;
     kern_attention_attr attention;
+    kern_rope_attr rope;
     kern_head_scale_attr head_scale;
+    kern_head_gain_attr head_gain;
     kern_act_attr act;
     kern_row_attr row;
     kern_affine_attr affine;
@@ -174,6 +234,9 @@ enum { KERN_INDEX_SLOTS = 2 };
 typedef struct kern_bindings {
     const int32_t *index[KERN_INDEX_SLOTS];
     uint64_t dropout_key; /* 0: no dropout */
+    /* jvp: a row's tangent acts on the same row of the output only; operations that treat rows one
+     * by one have nothing to do for it. */
+    bool own_rows;
 } kern_bindings;
 
 typedef struct kern_call {
@@ -218,6 +281,8 @@ typedef struct kern_op {
     unsigned inplace_in;
     /* Bit i: the cotangent of input i may take the memory of output 0's cotangent. */
     unsigned inplace_d_in;
+    /* While no parameter moves, one jvp takes several tangents of d_in.rows / in.rows stacked. */
+    bool stacks_tangents;
     /* Output shapes from input shapes (absent: 0×0); KERN_INVALID_ARGUMENT with a sentence on
      * mismatch. */
     kern_status (*infer)(const kern_attr *attr, const kern_shape *in, kern_shape *out,

@@ -2,6 +2,7 @@
  *
  * out = a + scale · s^power · (f ⊙ γ); see kern_affine_attr. With k = scale · s^power:
  *   ā += ō,  f̄ += k γ ⊙ ō,  γ̄ += k Σ_rows f ⊙ ō,  s̄ += scale · power · s^(power−1) Σ ō·(f ⊙ γ).
+ * With γ = softplus δ, the kernels run on γ in scratch, and γ̄ and γ̇ are joined to δ's by σ(δ).
  */
 #include "kernels/kern_block.h"
 #include "kernels/kern_parallel.h"
@@ -35,6 +36,28 @@ static double coefficient_slope(const kern_call *call)
     return call->attr->affine.power == 2 ? 2 * scale * scalar_of(call) : scale;
 }
 
+/* γ = softplus δ, its slope σ(δ), and γ̇, in scratch; what a call with a plain gain has no need of.
+ */
+enum { SOFT_GAIN, SOFT_SLOPE, SOFT_TANGENT };
+
+static kern_real *soft_row(const kern_call *call, size_t which)
+{
+    return (kern_real *)call->scratch + which * call->in[F].cols;
+}
+
+/* The same call with γ in place of δ. */
+static kern_call with_plain_gain(const kern_call *call)
+{
+    kern_call plain = *call;
+    if (call->attr->affine.softplus) {
+        plain.in[GAIN].data = soft_row(call, SOFT_GAIN);
+        KERN_NAME(kern_vmath_fn)
+        (KERN_FN_SOFTPLUS, plain.in[GAIN].data, soft_row(call, SOFT_SLOPE), NULL,
+         call->in[GAIN].data, call->in[F].cols);
+    }
+    return plain;
+}
+
 /* Rows of to = base + k f ⊙ gain; base and gain may be absent (0 and 1). */
 KERN_INLINE void combine_rows(kern_real *to, const kern_real *base, const kern_real *f,
                               const kern_real *gain, kern_real k, size_t cols, size_t rows)
@@ -52,9 +75,10 @@ KERN_INLINE void combine_rows(kern_real *to, const kern_real *base, const kern_r
 
 KERN_HOT static void affine_forward_rows(const kern_call *call, size_t begin, size_t end)
 {
-    const size_t cols = call->in[A].cols;
+    const size_t cols = call->in[F].cols;
     const size_t at = begin * cols;
-    combine_rows((kern_real *)call->out[0].data + at, (const kern_real *)call->in[A].data + at,
+    const kern_real *a = call->in[A].data;
+    combine_rows((kern_real *)call->out[0].data + at, a == NULL ? NULL : a + at,
                  (const kern_real *)call->in[F].data + at, call->in[GAIN].data, coefficient(call),
                  cols, end - begin);
 }
@@ -62,7 +86,8 @@ KERN_HOT static void affine_forward_rows(const kern_call *call, size_t begin, si
 static void affine_forward(const kern_call *call)
 {
     if (call->out[0].data != NULL) {
-        kern_range_run(call, call->out[0].rows, 1, affine_forward_rows);
+        const kern_call plain = with_plain_gain(call);
+        kern_range_run(&plain, plain.out[0].rows, 1, affine_forward_rows);
     }
 }
 
@@ -73,6 +98,7 @@ KERN_HOT static void gain_gradient(const kern_call *call, size_t begin, size_t e
     const kern_real *f = call->in[F].data;
     const kern_real *dy = call->d_out[0].data;
     kern_real *d_gain = call->d_in[GAIN].data;
+    const kern_real *slope = call->attr->affine.softplus ? soft_row(call, SOFT_SLOPE) : NULL;
     const double k = (double)coefficient(call);
     for (size_t at = begin; at < end; at += KERN_BLOCK) {
         const size_t n = kern_block_size(at, end);
@@ -84,7 +110,8 @@ KERN_HOT static void gain_gradient(const kern_call *call, size_t begin, size_t e
             }
         }
         for (size_t j = 0; j < n; j++) {
-            d_gain[at + j] += (kern_real)(k * sum[j]);
+            const double chain = slope == NULL ? 1.0 : (double)slope[at + j];
+            d_gain[at + j] += (kern_real)(k * sum[j] * chain);
         }
     }
 }
@@ -153,7 +180,7 @@ static void scalar_gradient(const kern_call *call)
 /* ā first: f̄ may take the memory of ō. */
 KERN_HOT static void affine_vjp_rows(const kern_call *call, size_t begin, size_t end)
 {
-    const size_t cols = call->in[A].cols;
+    const size_t cols = call->in[F].cols;
     const size_t n = (end - begin) * cols;
     const kern_real *dy = (const kern_real *)call->d_out[0].data + begin * cols;
     if (call->d_in[A].data != NULL) {
@@ -175,20 +202,21 @@ static void affine_vjp(const kern_call *call)
         kern_clear_cotangents(call);
         return;
     }
+    const kern_call plain = with_plain_gain(call);
     kern_clear_cotangent(call, GAIN);
     if (call->d_in[GAIN].data != NULL) {
-        kern_range_run(call, call->d_in[GAIN].cols, 64, gain_gradient);
+        kern_range_run(&plain, plain.d_in[GAIN].cols, 64, gain_gradient);
     }
     if (call->d_in[S].data != NULL) {
-        scalar_gradient(call);
+        scalar_gradient(&plain);
     }
-    kern_range_run(call, call->out[0].rows, 1, affine_vjp_rows);
+    kern_range_run(&plain, plain.out[0].rows, 1, affine_vjp_rows);
 }
 
 /* ȯ = ȧ + k γ ⊙ ḟ + k f ⊙ γ̇ + k̇ f ⊙ γ. */
 KERN_HOT static void affine_jvp_rows(const kern_call *call, size_t begin, size_t end)
 {
-    const size_t cols = call->in[A].cols;
+    const size_t cols = call->in[F].cols;
     const size_t rows = end - begin;
     const size_t at = begin * cols;
     const kern_real *f = (const kern_real *)call->in[F].data + at;
@@ -217,9 +245,20 @@ KERN_HOT static void affine_jvp_rows(const kern_call *call, size_t begin, size_t
 
 static void affine_jvp(const kern_call *call)
 {
-    if (call->d_out[0].data != NULL) {
-        kern_range_run(call, call->out[0].rows, 1, affine_jvp_rows);
+    if (call->d_out[0].data == NULL) {
+        return;
     }
+    kern_call plain = with_plain_gain(call);
+    if (call->attr->affine.softplus && call->d_in[GAIN].data != NULL) {
+        const kern_real *slope = soft_row(call, SOFT_SLOPE);
+        const kern_real *tangent = call->d_in[GAIN].data;
+        kern_real *moved = soft_row(call, SOFT_TANGENT);
+        for (size_t j = 0; j < call->in[F].cols; j++) {
+            moved[j] = slope[j] * tangent[j];
+        }
+        plain.d_in[GAIN].data = moved;
+    }
+    kern_range_run(&plain, plain.out[0].rows, 1, affine_jvp_rows);
 }
 
 const kern_op_kernels KERN_NAME(kern_op_affine_add_kernels) = {

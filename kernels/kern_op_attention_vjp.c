@@ -3,6 +3,8 @@
  * Attention's vjp. With c the output scale, O̅ the output's cotangent, m the dropout factors:
  *   P̄ = m ⊙ c O̅ vᵀ (+ cotangent of the diagonal),   S̄ = β P ⊙ (P̄ − rowsum(P ⊙ P̄) + ℓ̄),
  *   q̄ = S̄ k,   k̄ = S̄ᵀ q,   v̄ = c (m ⊙ P)ᵀ O̅.
+ * A diagonal part adds c M̅ cᵀ to O̅ vᵀ, and gives ē = S̄ c, c̄ = S̄ᵀ e + c (m ⊙ P)ᵀ M̅, where S̄ and
+ * m ⊙ P are summed over the heads that share it.
  */
 #include "kernels/kern_attention.h"
 #include "kernels/kern_blas.h"
@@ -15,7 +17,29 @@
 
 typedef KERN_NAME(kern_gemm) gemm;
 
-enum { Q, K, V };
+enum { Q = KERN_ATTENTION_Q, K, V, E, C };
+
+/* A head and its cotangents, and those of the diagonal part that acts on it (NULL panels where
+ * there is none). */
+typedef struct head_bars {
+    kern_attention_part part;
+    kern_head head;
+    kern_head bar;
+    kern_head diagonal;
+    kern_head diagonal_bar;
+} head_bars;
+
+static head_bars bars_at(const kern_call *call, size_t sequence, size_t index)
+{
+    return (head_bars){
+        .part = kern_attention_kind(call),
+        .head = kern_attention_head(call, call->in, call->out[0], sequence, index),
+        .bar = kern_attention_head(call, call->d_in, call->d_out[0], sequence, index),
+        .diagonal =
+            kern_attention_diagonal(call, call->in, call->out[KERN_ATTENTION_M], sequence, index),
+        .diagonal_bar = kern_attention_diagonal(call, call->d_in, call->d_out[KERN_ATTENTION_M],
+                                                sequence, index)};
+}
 
 /* S̄ row from P̄ row, in place; columns 0 … bound − 1. */
 KERN_HOT static void softmax_vjp_row(kern_real *row, const kern_real *p, size_t bound, double lse,
@@ -35,21 +59,17 @@ KERN_HOT static void mask_row(kern_real *row, size_t n, kern_dropout_row mask)
     }
 }
 
-/* P̄ rows of a block, before the softmax: m ⊙ c O̅ vᵀ, zero when the output has no cotangent. */
-static void weight_cotangent(const kern_call *call, const kern_head *head, const kern_head *bar,
-                             const kern_real *transposed, kern_real *rows, size_t r)
+/* Block of rows of P̄ that starts at r: (+)= c O̅ vᵀ, from the transposed values. */
+static void value_product(const kern_call *call, const kern_head *bar, const kern_real *transposed,
+                          kern_real *rows, size_t r, bool accumulate)
 {
-    const kern_attention_attr *a = &call->attr->attention;
-    const size_t n = head->tokens;
+    const size_t n = bar->tokens;
     const size_t bound = kern_attention_block_end(n, r);
-    if (bar->out.data == NULL) {
-        memset(rows, 0, (bound - r) * n * sizeof *rows);
-        return;
-    }
     const gemm g = {.m = bound - r,
                     .n = bound,
-                    .k = head->value_width,
-                    .alpha = (kern_real)a->scale,
+                    .k = bar->value_width,
+                    .alpha = (kern_real)call->attr->attention.scale,
+                    .beta = accumulate ? 1 : 0,
                     .a = bar->out.data + r * bar->out.ld,
                     .lda = bar->out.ld,
                     .b = transposed,
@@ -57,35 +77,56 @@ static void weight_cotangent(const kern_call *call, const kern_head *head, const
                     .c = rows,
                     .ldc = n};
     KERN_NAME(kern_gemm_run)(&g, 1);
+}
+
+/* P̄ rows of a block, before the softmax: m ⊙ c O̅ vᵀ and the diagonal part's, zero when no output
+ * has a cotangent. */
+static void weight_cotangent(const kern_call *call, const head_bars *h,
+                             const kern_attention_scratch *scratch, kern_real *rows, size_t r)
+{
+    const kern_attention_attr *a = &call->attr->attention;
+    const size_t n = h->head.tokens;
+    const size_t bound = kern_attention_block_end(n, r);
+    const bool mixed = h->diagonal_bar.out.data != NULL;
+    if (h->bar.out.data == NULL) {
+        memset(rows, 0, (bound - r) * n * sizeof *rows);
+    } else {
+        value_product(call, &h->bar, scratch->transposed, rows, r, false);
+    }
+    if (mixed && h->part == KERN_ATTENTION_EACH) {
+        value_product(call, &h->diagonal_bar, scratch->wide, rows, r, true);
+    } else if (mixed) {
+        kern_attention_add_rows(rows, scratch->base + r * n, n, r, true);
+    }
     if (call->bindings->dropout_key != 0 && a->dropout > 0.0) {
         for (size_t i = r; i < bound; i++) {
             mask_row(rows + (i - r) * n, bound,
-                     kern_dropout_start(call->bindings->dropout_key, a->salt, head->first_row + i,
+                     kern_dropout_start(call->bindings->dropout_key, a->salt, h->head.first_row + i,
                                         a->dropout));
         }
     }
 }
 
 /* S̄ of one block of rows, at its place in the N×N matrix `scores`. */
-static void score_cotangent(const kern_call *call, const kern_head *head, const kern_head *bar,
+static void score_cotangent(const kern_call *call, const head_bars *h,
                             const kern_attention_scratch *scratch, size_t at, size_t r)
 {
     const kern_attention_attr *a = &call->attr->attention;
     const kern_real *lse = call->d_out[1].data;
     const kern_real *diagonal = call->d_out[2].data;
-    const size_t n = head->tokens;
+    const size_t n = h->head.tokens;
     const size_t bound = kern_attention_block_end(n, r);
     const size_t index = at % a->heads;
     const size_t first_row = at / a->heads * n;
     kern_real *rows = scratch->scores + index * n * n + r * n;
-    weight_cotangent(call, head, bar, scratch->transposed, rows, r);
+    weight_cotangent(call, h, scratch, rows, r);
     for (size_t i = r; i < bound; i++) {
         kern_real *row = rows + (i - r) * n;
         const size_t scalar = (first_row + i) * a->heads + index;
         if (diagonal != NULL) {
             row[i] += diagonal[scalar];
         }
-        softmax_vjp_row(row, head->p.data + i * n, bound, lse == NULL ? 0 : (double)lse[scalar],
+        softmax_vjp_row(row, h->head.p.data + i * n, bound, lse == NULL ? 0 : (double)lse[scalar],
                         a->beta);
     }
 }
@@ -112,27 +153,33 @@ static void add_outer(const kern_head *head, kern_panel to, size_t width, const 
     KERN_NAME(kern_gemm_run)(&g, 1);
 }
 
-/* q̄[:, begin … end) (+)= S̄ k. */
+/* Rows of the block that starts at r: q̄[:, begin … end) (+)= S̄ k, S̄ in `scores` (N×N). */
+static void query_block(const kern_head *head, const kern_head *bar, const kern_real *scores,
+                        size_t r, size_t begin, size_t end, bool accumulate)
+{
+    const size_t n = head->tokens;
+    const size_t bound = kern_attention_block_end(n, r);
+    const gemm g = {.m = bound - r,
+                    .n = end - begin,
+                    .k = bound,
+                    .alpha = 1,
+                    .beta = accumulate ? 1 : 0,
+                    .a = scores + r * n,
+                    .lda = n,
+                    .b = head->k.data + begin,
+                    .ldb = head->k.ld,
+                    .c = bar->q.data + r * bar->q.ld + begin,
+                    .ldc = bar->q.ld};
+    KERN_NAME(kern_gemm_run)(&g, 1);
+}
+
 static void query_cotangent(const kern_head *head, const kern_head *bar,
                             const kern_attention_scratch *scratch, size_t index, size_t begin,
                             size_t end, bool accumulate)
 {
     const size_t n = head->tokens;
-    const kern_real *scores = scratch->scores + index * n * n;
     for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
-        const size_t bound = kern_attention_block_end(n, r);
-        const gemm g = {.m = bound - r,
-                        .n = end - begin,
-                        .k = bound,
-                        .alpha = 1,
-                        .beta = accumulate ? 1 : 0,
-                        .a = scores + r * n,
-                        .lda = n,
-                        .b = head->k.data + begin,
-                        .ldb = head->k.ld,
-                        .c = bar->q.data + r * bar->q.ld + begin,
-                        .ldc = bar->q.ld};
-        KERN_NAME(kern_gemm_run)(&g, 1);
+        query_block(head, bar, scratch->scores + index * n * n, r, begin, end, accumulate);
     }
 }
 
@@ -171,28 +218,49 @@ static void key_value_cotangents(const kern_call *call, const kern_head *head, c
     }
 }
 
-static void head_cotangents(const kern_call *call, const kern_head *head, const kern_head *bar,
+/* Pairs of blocks of c M̅ cᵀ into scratch->base. */
+static void vjp_base(const kern_call *call, const kern_attention_scratch *scratch, size_t sequence,
+                     size_t begin, size_t end)
+{
+    const head_bars h = bars_at(call, sequence, 0);
+    const size_t n = h.head.tokens;
+    kern_attention_transpose(&h.diagonal, scratch);
+    for (size_t k = 2 * begin; k < 2 * end; k++) {
+        const size_t r = kern_attention_paired_row(n, k);
+        if (r < n) {
+            value_product(call, &h.diagonal_bar, scratch->wide, scratch->base + r * n, r, false);
+        }
+    }
+}
+
+static void head_cotangents(const kern_call *call, const head_bars *h,
                             const kern_attention_scratch *scratch, size_t at)
 {
-    const size_t n = head->tokens;
+    const size_t n = h->head.tokens;
     KERN_NAME(kern_transpose)
-    (scratch->transposed, n, head->v.data, head->v.ld, n, head->value_width);
+    (scratch->transposed, n, h->head.v.data, h->head.v.ld, n, h->head.value_width);
     for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
-        score_cotangent(call, head, bar, scratch, at, r);
+        score_cotangent(call, h, scratch, at, r);
     }
-    key_value_cotangents(call, head, bar, scratch, at % call->attr->attention.heads);
+    key_value_cotangents(call, &h->head, &h->bar, scratch, at % call->attr->attention.heads);
 }
 
 static void vjp_heads(const kern_call *call, const kern_attention_scratch *scratch, size_t sequence,
                       size_t begin, size_t end)
 {
     const kern_attention_attr *a = &call->attr->attention;
-    for (size_t h = begin; h < end; h++) {
-        const kern_head head = kern_attention_head(call, call->in, call->out[0], sequence, h);
-        const kern_head bar = kern_attention_head(call, call->d_in, call->d_out[0], sequence, h);
-        head_cotangents(call, &head, &bar, scratch, sequence * a->heads + h);
-        if (bar.q.data != NULL && !a->shared_query) {
-            query_cotangent(&head, &bar, scratch, h, 0, head.width, call->accumulate[Q]);
+    for (size_t i = begin; i < end; i++) {
+        const head_bars h = bars_at(call, sequence, i);
+        if (h.part == KERN_ATTENTION_EACH && i == begin) {
+            kern_attention_transpose(&h.diagonal, scratch);
+        }
+        head_cotangents(call, &h, scratch, sequence * a->heads + i);
+        if (h.bar.q.data != NULL && !a->shared_query) {
+            query_cotangent(&h.head, &h.bar, scratch, i, 0, h.head.width, call->accumulate[Q]);
+        }
+        if (h.diagonal_bar.q.data != NULL && h.part == KERN_ATTENTION_EACH) {
+            query_cotangent(&h.diagonal, &h.diagonal_bar, scratch, i, 0, h.diagonal.width,
+                            call->accumulate[E]);
         }
     }
 }
@@ -207,6 +275,67 @@ static void vjp_columns(const kern_call *call, const kern_attention_scratch *scr
     }
 }
 
+/* Pairs of blocks of Σ_h S̄, into scratch->base, and of ē; of Σ_h m ⊙ P, into scratch->sums, if c̄
+ * needs it. */
+static void vjp_sums(const kern_call *call, const kern_attention_scratch *scratch, size_t sequence,
+                     size_t begin, size_t end)
+{
+    const head_bars h = bars_at(call, sequence, 0);
+    const size_t n = h.head.tokens;
+    const bool weights = h.diagonal_bar.out.data != NULL && h.diagonal_bar.v.data != NULL;
+    for (size_t k = 2 * begin; k < 2 * end; k++) {
+        const size_t r = kern_attention_paired_row(n, k);
+        for (size_t i = 0; r < n && i < call->attr->attention.heads; i++) {
+            kern_attention_add_rows(scratch->base + r * n, scratch->scores + i * n * n + r * n, n,
+                                    r, i > 0);
+        }
+        if (r < n && h.diagonal_bar.q.data != NULL) {
+            query_block(&h.diagonal, &h.diagonal_bar, scratch->base, r, 0, h.diagonal.width,
+                        call->accumulate[E]);
+        }
+        if (r < n && weights) {
+            kern_attention_sum_weights(call, scratch, sequence, r, scratch->sums + r * n);
+        }
+    }
+}
+
+/* Pairs of blocks of c̄ from one head's S̄ and m ⊙ P, or from their sums. */
+static void pair_cotangents(const kern_call *call, const head_bars *h, const kern_real *scores,
+                            const kern_real *weights, size_t begin, size_t end, bool accumulate)
+{
+    const size_t n = h->head.tokens;
+    for (size_t k = 2 * begin; k < 2 * end; k++) {
+        const size_t r = kern_attention_paired_row(n, k);
+        if (r >= n) {
+            continue;
+        }
+        add_outer(&h->head, h->diagonal_bar.k, h->diagonal.width, scores, h->diagonal.q, r, 1.0,
+                  accumulate);
+        if (h->diagonal_bar.out.data != NULL) {
+            add_outer(&h->head, h->diagonal_bar.k, h->diagonal.width, weights, h->diagonal_bar.out,
+                      r, call->attr->attention.scale, true);
+        }
+    }
+}
+
+static void vjp_pairs(const kern_call *call, const kern_attention_scratch *scratch, size_t sequence,
+                      size_t begin, size_t end)
+{
+    const size_t heads = call->attr->attention.heads;
+    if (kern_attention_kind(call) == KERN_ATTENTION_SHARED) {
+        const head_bars h = bars_at(call, sequence, 0);
+        pair_cotangents(call, &h, scratch->base, scratch->sums, begin, end, call->accumulate[C]);
+        return;
+    }
+    for (size_t i = 0; i < heads; i++) {
+        const head_bars h = bars_at(call, sequence, i);
+        const size_t n = h.head.tokens;
+        pair_cotangents(call, &h, scratch->scores + i * n * n,
+                        dropped_weights(call, &h.head, scratch->dropped), begin, end,
+                        call->accumulate[C] || i > 0);
+    }
+}
+
 /* Value cotangents that receive nothing are zero unless they already hold something. */
 static void clear_values(const kern_call *call)
 {
@@ -218,10 +347,18 @@ static void clear_values(const kern_call *call)
 
 void kern_attention_vjp(const kern_call *call)
 {
-    const bool shared = call->attr->attention.shared_query && call->d_in[Q].data != NULL;
-    const kern_attention_pass pass = {.by_head = vjp_heads,
-                                      .by_column = shared ? vjp_columns : NULL,
-                                      .columns = call->in[Q].cols};
+    const kern_attention_attr *a = &call->attr->attention;
+    const kern_attention_part part = kern_attention_kind(call);
+    const bool columns = a->shared_query && call->d_in[Q].data != NULL;
+    const bool shared = part == KERN_ATTENTION_SHARED;
+    const bool pulled = shared && (call->d_in[E].data != NULL || call->d_in[C].data != NULL);
+    const size_t pairs = kern_attention_pairs(a->tokens);
+    const kern_attention_stage stages[] = {
+        {shared && call->d_out[KERN_ATTENTION_M].data != NULL ? vjp_base : NULL, pairs},
+        {vjp_heads, a->heads},
+        {columns ? vjp_columns : NULL, call->in[Q].cols},
+        {pulled ? vjp_sums : NULL, pairs},
+        {part != KERN_ATTENTION_PLAIN && call->d_in[C].data != NULL ? vjp_pairs : NULL, pairs}};
     clear_values(call);
-    kern_attention_run(call, &pass);
+    kern_attention_run(call, stages, sizeof stages / sizeof *stages);
 }

@@ -162,17 +162,20 @@ static void linear_jvp(const kern_call *call)
     const operand moving = {call->d_in[W].data, NULL};
     const kern_real *bias = call->d_in[BIAS].data;
     kern_real *out = dy.data;
-    if (!copy_addend(dy, call->d_in[ADDEND].data)) {
+    bool started = copy_addend(dy, call->d_in[ADDEND].data);
+    if (call->d_in[X].data != NULL) {
+        multiply(call, dy, call->d_in[X], weight_of(call), NULL, false, started);
+        started = true;
+    }
+    if (moving.plain != NULL) {
+        multiply(call, dy, call->in[X], moving, NULL, false, started);
+        started = true;
+    }
+    if (!started) {
         memset(out, 0, dy.rows * dy.cols * sizeof *out);
     }
     for (size_t i = 0; bias != NULL && i < dy.rows * dy.cols; i++) {
         out[i] += bias[i % dy.cols];
-    }
-    if (call->d_in[X].data != NULL) {
-        multiply(call, dy, call->d_in[X], weight_of(call), NULL, false, true);
-    }
-    if (moving.plain != NULL) {
-        multiply(call, dy, call->in[X], moving, NULL, false, true);
     }
 }
 

@@ -46,6 +46,7 @@ const kern_op kern_op_linear = {
     .reads_in = 0x3,
     .inplace_in = 0x8,
     .inplace_d_in = 0x8,
+    .stacks_tangents = true,
     .infer = linear_infer,
     .flops = linear_flops,
 };
@@ -114,4 +115,52 @@ const kern_op kern_op_attention = {
     .infer = attention_infer,
     .flops = attention_flops,
     .scratch = attention_scratch,
+};
+
+/* Attention first; then e and c. */
+static kern_status interaction_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                     kern_error *err)
+{
+    const kern_shape e = in[3];
+    const kern_shape c = in[4];
+    const size_t heads = attr->attention.heads;
+    KERN_TRY(attention_infer(attr, in, out, err));
+    if (c.rows != in[0].rows || c.cols == 0 || e.rows != in[0].rows ||
+        (e.cols != c.cols && (e.cols % heads != 0 || e.cols / heads != c.cols))) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "interaction of %zu rows and %zu heads cannot pair %zu × %zu with %zu × "
+                          "%zu; the first is as wide as the second, or that for every head",
+                          in[0].rows, heads, e.rows, e.cols, c.rows, c.cols);
+    }
+    out[4] = e;
+    return KERN_OK;
+}
+
+/* The diagonal part's two products are as wide as e, once for all heads or once for each. */
+static double interaction_flops(const kern_attr *attr, const kern_shape *in, const kern_shape *out)
+{
+    const double n = (double)attr->attention.tokens;
+    const double pairs = attr->attention.strict ? n * (n - 1) / 2 : n * (n + 1) / 2;
+    const double sequences = (double)(in[0].rows / attr->attention.tokens);
+    return attention_flops(attr, in, out) + 4.0 * pairs * (double)in[3].cols * sequences;
+}
+
+static size_t interaction_scratch(const kern_attr *attr, const kern_shape *in,
+                                  const kern_shape *out)
+{
+    return attention_scratch(attr, in, out) +
+           kern_attention_diagonal_scratch_size(attr->attention.tokens, in[4].cols);
+}
+
+const kern_op kern_op_interaction = {
+    .name = "interaction",
+    .n_in = 5,
+    .n_out = 5,
+    .optional_in = 0x4,
+    .saved_out = 0x8,
+    .reads_in = 0x1F,
+    .reads_out = 0x8,
+    .infer = interaction_infer,
+    .flops = interaction_flops,
+    .scratch = interaction_scratch,
 };

@@ -6,6 +6,7 @@
  * x̂ is recomputed from x, μ and σ.
  */
 #include "kernels/kern_block.h"
+#include "kernels/kern_norm_row.h"
 #include "kernels/kern_rows.h"
 #include "kernels/kern_vmath.h"
 
@@ -13,12 +14,6 @@
 
 enum { X, GAIN, SHIFT };
 enum { G, SIGMA, MU };
-enum { LANES = 16 };
-
-KERN_INLINE const kern_real *row_of(kern_view view, size_t r, size_t cols)
-{
-    return view.data == NULL ? NULL : (const kern_real *)view.data + r * cols;
-}
 
 /* out = (x − μ)/σ ⊙ gain + shift over one row. */
 KERN_INLINE void write_row(kern_real *out, const kern_real *x, const kern_real *gain,
@@ -55,7 +50,7 @@ KERN_HOT static void norm_forward_rows(const kern_call *call, size_t begin, size
     kern_real *sigmas = call->out[SIGMA].data;
     kern_real *mus = call->out[MU].data;
     for (size_t r = begin; r < end; r++) {
-        const kern_real *x = row_of(call->in[X], r, cols);
+        const kern_real *x = kern_norm_row(call->in[X], r, cols);
         const double mu =
             attr->kind == KERN_RMSNORM ? 0.0 : KERN_NAME(kern_vmath_sum)(x, cols) / count;
         const double sum = KERN_NAME(kern_vmath_sumsq)(x, mu, cols);
@@ -78,89 +73,38 @@ static void norm_forward(const kern_call *call)
     kern_range_run(call, call->in[X].rows, 1, norm_forward_rows);
 }
 
-/* Σ w and Σ w (x − μ) of one row, w = gain ⊙ g. One loop for each: the compiler keeps the partial
- * sums of a loop in registers when they are one array. */
-KERN_INLINE void row_moments(const kern_real *x, const kern_real *g, const kern_real *gain,
-                             double mu, size_t cols, double moments[2])
-{
-    double sum[LANES] = {0};
-    double product[LANES] = {0};
-    const size_t whole = cols - cols % LANES;
-    for (size_t j = 0; j < whole; j += LANES) {
-        for (size_t l = 0; l < LANES; l++) {
-            sum[l] += (double)(gain == NULL ? g[j + l] : g[j + l] * gain[j + l]);
-        }
-    }
-    for (size_t j = 0; j < whole; j += LANES) {
-        for (size_t l = 0; l < LANES; l++) {
-            const kern_real w = gain == NULL ? g[j + l] : g[j + l] * gain[j + l];
-            product[l] += (double)w * ((double)x[j + l] - mu);
-        }
-    }
-    for (size_t j = whole; j < cols; j++) {
-        const kern_real w = gain == NULL ? g[j] : g[j] * gain[j];
-        sum[j - whole] += (double)w;
-        product[j - whole] += (double)w * ((double)x[j] - mu);
-    }
-    moments[0] = 0;
-    moments[1] = 0;
-    for (size_t l = 0; l < LANES; l++) {
-        moments[0] += sum[l];
-        moments[1] += product[l];
-    }
-}
-
-/* out (+)= p gain ⊙ g − q − s (x − μ) over one row. */
-typedef struct row_mix {
-    kern_real p;
-    kern_real q;
-    kern_real s;
-    kern_real mu;
-} row_mix;
-
-KERN_INLINE void mix_row(kern_real *out, const kern_real *x, const kern_real *g,
-                         const kern_real *gain, row_mix m, size_t cols, bool add)
-{
-    KERN_IVDEP
-    for (size_t j = 0; j < cols; j++) {
-        const kern_real w = gain == NULL ? g[j] : g[j] * gain[j];
-        const kern_real value = m.p * w - m.q - m.s * (x[j] - m.mu);
-        out[j] = add ? out[j] + value : value;
-    }
-}
-
 /* x̄ of one row; g is ḡ, or NULL when only σ has a cotangent. */
 KERN_INLINE void vjp_row(const kern_call *call, size_t r, const kern_real *g, const kern_real *gain,
                          bool add)
 {
     const size_t cols = call->in[X].cols;
     const double count = (double)cols;
-    const kern_real *x = row_of(call->in[X], r, cols);
-    const double mu = (double)*row_of(call->out[MU], r, 1);
-    const double sigma = (double)*row_of(call->out[SIGMA], r, 1);
-    const kern_real *d_sigma = row_of(call->d_out[SIGMA], r, 1);
+    const kern_real *x = kern_norm_row(call->in[X], r, cols);
+    const double mu = (double)*kern_norm_row(call->out[MU], r, 1);
+    const double sigma = (double)*kern_norm_row(call->out[SIGMA], r, 1);
+    const kern_real *d_sigma = kern_norm_row(call->d_out[SIGMA], r, 1);
     double moments[2];
-    row_moments(x, g, gain, mu, cols, moments);
+    kern_norm_moments(x, g, gain, mu, cols, moments);
     const bool centred = call->attr->norm.kind == KERN_LAYERNORM;
     const double of_sigma = d_sigma == NULL ? 0.0 : (double)*d_sigma / (count * sigma);
-    const row_mix mix = {
+    const kern_norm_mix mix = {
         .p = (kern_real)(1.0 / sigma),
         .q = centred ? (kern_real)(moments[0] / (count * sigma)) : 0,
         .s = (kern_real)(moments[1] / (count * sigma * sigma * sigma) - of_sigma),
         .mu = (kern_real)mu,
     };
-    mix_row((kern_real *)call->d_in[X].data + r * cols, x, g, gain, mix, cols, add);
+    kern_norm_mix_row((kern_real *)call->d_in[X].data + r * cols, x, g, gain, mix, cols, add);
 }
 
 /* x̄ = σ̄ x̂/D: the same when g has no cotangent. */
 KERN_INLINE void vjp_row_sigma(const kern_call *call, size_t r)
 {
     const size_t cols = call->in[X].cols;
-    const kern_real *x = row_of(call->in[X], r, cols);
-    const double sigma = (double)*row_of(call->out[SIGMA], r, 1);
-    const kern_real mu = *row_of(call->out[MU], r, 1);
+    const kern_real *x = kern_norm_row(call->in[X], r, cols);
+    const double sigma = (double)*kern_norm_row(call->out[SIGMA], r, 1);
+    const kern_real mu = *kern_norm_row(call->out[MU], r, 1);
     const kern_real k =
-        (kern_real)((double)*row_of(call->d_out[SIGMA], r, 1) / ((double)cols * sigma));
+        (kern_real)((double)*kern_norm_row(call->d_out[SIGMA], r, 1) / ((double)cols * sigma));
     kern_real *dx = (kern_real *)call->d_in[X].data + r * cols;
     for (size_t j = 0; j < cols; j++) {
         dx[j] = (call->accumulate[X] ? dx[j] : 0) + k * (x[j] - mu);
@@ -173,7 +117,7 @@ KERN_HOT static void norm_vjp_rows(const kern_call *call, size_t begin, size_t e
     const kern_real *gain = call->in[GAIN].data;
     const bool add = call->accumulate[X];
     for (size_t r = begin; r < end; r++) {
-        const kern_real *g = row_of(call->d_out[G], r, cols);
+        const kern_real *g = kern_norm_row(call->d_out[G], r, cols);
         if (g == NULL) {
             vjp_row_sigma(call, r);
         } else if (gain == NULL && add) {
@@ -197,16 +141,16 @@ KERN_HOT static void norm_vjp_columns(const kern_call *call, size_t begin, size_
         double gain_sum[KERN_BLOCK] = {0};
         double shift_sum[KERN_BLOCK] = {0};
         for (size_t r = 0; r < call->in[X].rows; r++) {
-            const kern_real *g = row_of(call->d_out[G], r, cols) + at;
+            const kern_real *g = kern_norm_row(call->d_out[G], r, cols) + at;
             if (d_shift != NULL) {
                 for (size_t j = 0; j < n; j++) {
                     shift_sum[j] += (double)g[j];
                 }
             }
             if (d_gain != NULL) {
-                const kern_real *x = row_of(call->in[X], r, cols) + at;
-                const kern_real mu = *row_of(call->out[MU], r, 1);
-                const kern_real inverse = KERN_R(1.0) / *row_of(call->out[SIGMA], r, 1);
+                const kern_real *x = kern_norm_row(call->in[X], r, cols) + at;
+                const kern_real mu = *kern_norm_row(call->out[MU], r, 1);
+                const kern_real inverse = KERN_R(1.0) / *kern_norm_row(call->out[SIGMA], r, 1);
                 for (size_t j = 0; j < n; j++) {
                     gain_sum[j] += (double)(g[j] * ((x[j] - mu) * inverse));
                 }
@@ -244,16 +188,16 @@ KERN_INLINE void jvp_row(const kern_call *call, size_t r)
 {
     const size_t cols = call->in[X].cols;
     const double count = (double)cols;
-    const kern_real *x = row_of(call->in[X], r, cols);
-    const kern_real *dx = row_of(call->d_in[X], r, cols);
+    const kern_real *x = kern_norm_row(call->in[X], r, cols);
+    const kern_real *dx = kern_norm_row(call->d_in[X], r, cols);
     const kern_real *gain = call->in[GAIN].data;
-    const double mu = (double)*row_of(call->out[MU], r, 1);
-    const double sigma = (double)*row_of(call->out[SIGMA], r, 1);
+    const double mu = (double)*kern_norm_row(call->out[MU], r, 1);
+    const double sigma = (double)*kern_norm_row(call->out[SIGMA], r, 1);
     kern_real *dg = (kern_real *)call->d_out[G].data;
     kern_real *d_sigma = call->d_out[SIGMA].data;
     double moments[2] = {0, 0};
     if (dx != NULL) {
-        row_moments(x, dx, NULL, mu, cols, moments);
+        kern_norm_moments(x, dx, NULL, mu, cols, moments);
     }
     if (d_sigma != NULL) {
         d_sigma[r] = (kern_real)(moments[1] / (count * sigma));
@@ -283,9 +227,9 @@ KERN_HOT static void norm_jvp_rows(const kern_call *call, size_t begin, size_t e
         jvp_row(call, r);
         kern_real *dg = (kern_real *)call->d_out[G].data;
         if (dg != NULL && d_gain != NULL) {
-            const kern_real *x = row_of(call->in[X], r, cols);
-            const kern_real mu = *row_of(call->out[MU], r, 1);
-            const kern_real inverse = KERN_R(1.0) / *row_of(call->out[SIGMA], r, 1);
+            const kern_real *x = kern_norm_row(call->in[X], r, cols);
+            const kern_real mu = *kern_norm_row(call->out[MU], r, 1);
+            const kern_real inverse = KERN_R(1.0) / *kern_norm_row(call->out[SIGMA], r, 1);
             for (size_t j = 0; j < cols; j++) {
                 dg[r * cols + j] += d_gain[j] * ((x[j] - mu) * inverse);
             }

@@ -7,7 +7,10 @@
  * in kern_op.h.
  */
 #include "kernels/kern_op.h"
+#include "kernels/kern_rope.h"
 #include "kernels/kern_size.h"
+
+#include <float.h>
 
 static bool is_absent(kern_shape s)
 {
@@ -123,7 +126,82 @@ const kern_op kern_op_norm = {
     .infer = norm_infer,
 };
 
-/* ---- head_scale ----------------------------------------------------------------------------- */
+static kern_status norm_pull_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                   kern_error *err)
+{
+    if (!(attr->norm.epsilon >= 0)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "norm_pull: epsilon is %g, where a number of at least 0 is needed",
+                          attr->norm.epsilon);
+    }
+    KERN_TRY(check_nonempty("norm_pull", "the input", in[0], err));
+    KERN_TRY(check_optional("norm_pull", "the gain", in[1], (kern_shape){1, in[0].cols}, err));
+    KERN_TRY(check_shape("norm_pull", "the gradient", in[2], in[0], err));
+    out[0] = in[0];
+    return KERN_OK;
+}
+
+const kern_op kern_op_norm_pull = {
+    .name = "norm_pull",
+    .n_in = 3,
+    .n_out = 1,
+    .optional_in = 0x2,
+    .reads_in = 0x7,
+    .inplace_in = 0x5,
+    .inplace_d_in = 0x5,
+    .infer = norm_pull_infer,
+};
+
+/* ---- rope ----------------------------------------------------------------------------------- */
+
+static kern_status rope_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                              kern_error *err)
+{
+    const kern_rope_attr *a = &attr->rope;
+    KERN_TRY(check_nonempty("rope", "the input", in[0], err));
+    if (a->heads == 0 || in[0].cols % a->heads != 0) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "rope: %zu columns cannot be shared among %zu heads", in[0].cols,
+                          a->heads);
+    }
+    if (in[0].cols / a->heads % 2 != 0) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "rope: heads are %zu columns wide, where an even width is needed to turn "
+                          "coordinates in pairs",
+                          in[0].cols / a->heads);
+    }
+    if (a->tokens == 0 || in[0].rows % a->tokens != 0) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "rope: %zu rows are not a whole number of sequences of %zu tokens",
+                          in[0].rows, a->tokens);
+    }
+    if (!(a->base > 0 && a->base <= DBL_MAX)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "rope: the base is %g, where a positive, finite number is needed",
+                          a->base);
+    }
+    out[0] = in[0];
+    return KERN_OK;
+}
+
+static size_t rope_scratch(const kern_attr *attr, const kern_shape *in, const kern_shape *out)
+{
+    (void)out;
+    return kern_rope_scratch_size(attr->rope.tokens, in[0].cols / attr->rope.heads);
+}
+
+const kern_op kern_op_rope = {
+    .name = "rope",
+    .n_in = 1,
+    .n_out = 1,
+    .inplace_in = 0x1,
+    .inplace_d_in = 0x1,
+    .stacks_tangents = true,
+    .infer = rope_infer,
+    .scratch = rope_scratch,
+};
+
+/* ---- head_scale and head_gain --------------------------------------------------------------- */
 
 static kern_status head_scale_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
                                     kern_error *err)
@@ -154,6 +232,37 @@ const kern_op kern_op_head_scale = {
     .inplace_in = 0x2,
     .inplace_d_in = 0x2,
     .infer = head_scale_infer,
+};
+
+static kern_status head_gain_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                   kern_error *err)
+{
+    const kern_head_gain_attr *a = &attr->head_gain;
+    size_t cols = in[0].cols;
+    KERN_TRY(check_nonempty("head_gain", "the input", in[0], err));
+    if (a->heads == 0 || (a->fold && cols % a->heads != 0)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "head_gain: %zu columns cannot be shared among %zu heads", cols,
+                          a->heads);
+    }
+    if (a->fold) {
+        cols /= a->heads;
+    } else if (!kern_size_mul(cols, a->heads, &cols)) {
+        return kern_raise(err, KERN_OVERFLOW, "head_gain: %zu heads of %zu columns are too many",
+                          a->heads, in[0].cols);
+    }
+    const kern_shape gain = {a->heads, a->fold ? cols : in[0].cols};
+    KERN_TRY(check_shape("head_gain", "the gain", in[1], gain, err));
+    out[0] = (kern_shape){in[0].rows, cols};
+    return KERN_OK;
+}
+
+const kern_op kern_op_head_gain = {
+    .name = "head_gain",
+    .n_in = 2,
+    .n_out = 1,
+    .reads_in = 0x3,
+    .infer = head_gain_infer,
 };
 
 /* ---- activations ---------------------------------------------------------------------------- */
@@ -307,23 +416,35 @@ static kern_status affine_add_infer(const kern_attr *attr, const kern_shape *in,
                           "affine_add: the power is %d, where 1 or 2 is needed",
                           attr->affine.power);
     }
-    KERN_TRY(check_nonempty("affine_add", "the first input", in[0], err));
-    KERN_TRY(check_shape("affine_add", "the second input", in[1], in[0], err));
+    if (attr->affine.softplus && is_absent(in[3])) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "affine_add: the gain is absent, which has no softplus");
+    }
+    KERN_TRY(check_nonempty("affine_add", "the second input", in[1], err));
+    KERN_TRY(check_optional("affine_add", "the first input", in[0], in[1], err));
     KERN_TRY(check_optional("affine_add", "the scalar", in[2], (kern_shape){1, 1}, err));
-    KERN_TRY(check_optional("affine_add", "the gain", in[3], (kern_shape){1, in[0].cols}, err));
-    out[0] = in[0];
+    KERN_TRY(check_optional("affine_add", "the gain", in[3], (kern_shape){1, in[1].cols}, err));
+    out[0] = in[1];
     return KERN_OK;
+}
+
+/* softplus δ, its derivative, and a tangent of it. */
+static size_t affine_add_scratch(const kern_attr *attr, const kern_shape *in, const kern_shape *out)
+{
+    (void)out;
+    return attr->affine.softplus ? 3 * in[1].cols : 0;
 }
 
 const kern_op kern_op_affine_add = {
     .name = "affine_add",
     .n_in = 4,
     .n_out = 1,
-    .optional_in = 0xC,
+    .optional_in = 0xD,
     .reads_in = 0xE,
     .inplace_in = 0x3,
     .inplace_d_in = 0x3,
     .infer = affine_add_infer,
+    .scratch = affine_add_scratch,
 };
 
 /* ---- dropout -------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@ const kern_op *kern_op_get(kern_op_id id)
 
 const char *kern_fn_word(kern_fn fn)
 {
-    static const char *const words[KERN_FN_COUNT] = {"gelu", "relu", "softplus"};
+#define KERN_FN_WORD(context, ID, id) #id,
+    static const char *const words[KERN_FN_COUNT] = {KERN_FN_LIST(KERN_FN_WORD, 0)};
     return (unsigned)fn < KERN_FN_COUNT ? words[fn] : "unknown";
 }

@@ -22,7 +22,7 @@ static kern_status plan_inputs(kern__planner *p)
         if (p->plan->derivative_at[v] != KERN_NO_SLOT) {
             continue; /* named twice */
         }
-        KERN_TRY(kern__plan_new_slot(p, v, &p->plan->derivative_at[v]));
+        KERN_TRY(kern__plan_new_derivative(p, v));
         kern_slots_touch(&p->slots, p->plan->derivative_at[v], KERN_TIME_BEGIN);
         kern_slots_touch(&p->slots, p->plan->derivative_at[v], KERN_TIME_END);
     }
@@ -37,11 +37,19 @@ static kern_status plan_forward(kern__planner *p)
             continue;
         }
         KERN_TRY(kern__plan_emit_forward(p, i, false));
-        if (p->options->mode == KERN_MODE_JVP && kern__plan_has_derivative(p, node)) {
+    }
+    p->plan->forward_count = p->plan->count;
+    return KERN_OK;
+}
+
+static kern_status plan_tangents(kern__planner *p)
+{
+    for (size_t i = 0; i < kern_graph_node_count(p->graph); i++) {
+        const kern_node *node = kern_graph_node(p->graph, i);
+        if (kern__plan_any_out(p, node, KERN__VALUE_ALIVE) && kern__plan_has_derivative(p, node)) {
             KERN_TRY(kern__plan_emit_jvp(p, i));
         }
     }
-    p->plan->forward_count = p->plan->count;
     return KERN_OK;
 }
 
@@ -52,7 +60,7 @@ static kern_status plan_seeds(kern__planner *p)
         if (p->plan->derivative_at[v] != KERN_NO_SLOT) {
             continue; /* named twice */
         }
-        KERN_TRY(kern__plan_new_slot(p, v, &p->plan->derivative_at[v]));
+        KERN_TRY(kern__plan_new_derivative(p, v));
         (void)kern__plan_touch(p, p->plan->derivative_at[v]);
         p->flags[v] |= KERN__VALUE_WRITTEN;
     }
@@ -230,7 +238,9 @@ static kern_status plan_program(kern__planner *p)
     kern__plan_mark_values(p);
     KERN_TRY(plan_inputs(p));
     KERN_TRY(plan_forward(p));
-    if (p->options->mode == KERN_MODE_VJP) {
+    if (p->options->mode == KERN_MODE_JVP) {
+        KERN_TRY(plan_tangents(p));
+    } else if (p->options->mode == KERN_MODE_VJP) {
         KERN_TRY(plan_seeds(p));
         KERN_TRY(plan_backward(p));
     }
@@ -257,6 +267,8 @@ static kern_status allocate(kern__planner *p, kern_plan **out)
     }
     p->plan->graph = p->graph;
     p->plan->mode = p->options->mode;
+    p->plan->tangents =
+        p->options->mode == KERN_MODE_JVP ? kern_size_max(p->options->tangents, 1) : 1;
     return KERN_OK;
 }
 
@@ -298,6 +310,11 @@ const kern_graph *kern_plan_graph(const kern_plan *plan)
 kern_mode kern_plan_mode(const kern_plan *plan)
 {
     return plan->mode;
+}
+
+size_t kern_plan_tangents(const kern_plan *plan)
+{
+    return plan->tangents;
 }
 
 size_t kern_plan_buffer_size(const kern_plan *plan)

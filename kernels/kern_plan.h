@@ -9,7 +9,8 @@
  *
  *   KERN_MODE_FORWARD  forward of every node
  *   KERN_MODE_VJP      forward, then cotangents from the seeds back to parameters and `wrt`
- *   KERN_MODE_JVP      forward with tangents, node by node, from `wrt` (and parameter tangents)
+ *   KERN_MODE_JVP      forward, then tangents from `wrt` (and parameters) on, any number of times:
+ *                      whatever tangents read of the forward pass stays in memory
  *
  * With `recompute`, results inside a segment are forgotten after the forward pass and computed
  * again just before the segment's vjp; only what crosses segments stays.
@@ -29,6 +30,8 @@ typedef struct kern_plan_options {
     bool params;           /* VJP: parameter cotangents wanted; JVP: parameters may have tangents */
     const kern_value *wrt; /* inputs with a cotangent (VJP) or tangent (JVP) */
     size_t n_wrt;
+    size_t tangents; /* JVP: most tangents that one pass carries, one after another in the memory of
+                        each derivative; 0 is 1 */
     const kern_value *seeds; /* VJP: kept results whose cotangents the caller writes */
     size_t n_seeds;
 } kern_plan_options;
@@ -63,8 +66,10 @@ kern_mode kern_plan_mode(const kern_plan *plan);
 size_t kern_plan_buffer_size(const kern_plan *plan);
 size_t kern_plan_scratch_size(const kern_plan *plan);
 
-/* All instructions, and how many of them come before the seeds (VJP: the forward pass; else all).
- */
+/* Tangents that the memory of a derivative holds: 1 but in a JVP plan. */
+size_t kern_plan_tangents(const kern_plan *plan);
+
+/* All instructions, and how many of them are the forward pass, which comes first. */
 const kern_instruction *kern_plan_instructions(const kern_plan *plan, size_t *count);
 size_t kern_plan_forward_count(const kern_plan *plan);
 

@@ -4,16 +4,34 @@
  */
 #include "kernels/kern_plan_private.h"
 
+#include "kernels/kern_size.h"
+
 #include <stdlib.h>
 
-kern_status kern__plan_new_slot(kern__planner *p, kern_value v, size_t *at)
+static kern_status add_slot(kern__planner *p, size_t size, size_t *at)
 {
-    const kern_shape shape = kern__plan_info(p, v)->shape;
-    *at = kern_slots_add(&p->slots, shape.rows * shape.cols);
+    *at = kern_slots_add(&p->slots, size);
     if (*at == SIZE_MAX) {
         return kern_raise(p->err, KERN_NO_MEMORY, "no memory to plan the graph");
     }
     return KERN_OK;
+}
+
+kern_status kern__plan_new_slot(kern__planner *p, kern_value v, size_t *at)
+{
+    const kern_shape shape = kern__plan_info(p, v)->shape;
+    return add_slot(p, shape.rows * shape.cols, at);
+}
+
+kern_status kern__plan_new_derivative(kern__planner *p, kern_value v)
+{
+    const kern_shape shape = kern__plan_info(p, v)->shape;
+    size_t size;
+    if (!kern_size_mul(shape.rows * shape.cols, p->plan->tangents, &size) || size > SIZE_MAX - 64) {
+        return kern_raise(p->err, KERN_OVERFLOW, "%zu tangents of %zu x %zu numbers are too many",
+                          p->plan->tangents, shape.rows, shape.cols);
+    }
+    return add_slot(p, size, &p->plan->derivative_at[v]);
 }
 
 static kern_instruction empty_instruction(size_t node, kern_phase phase)
@@ -135,7 +153,7 @@ kern_status kern__plan_emit_vjp(kern__planner *p, size_t index)
             continue;
         }
         if (p->plan->derivative_at[v] == KERN_NO_SLOT) {
-            KERN_TRY(kern__plan_new_slot(p, v, &p->plan->derivative_at[v]));
+            KERN_TRY(kern__plan_new_derivative(p, v));
         }
         instruction.d_in[i] = kern__plan_touch(p, p->plan->derivative_at[v]);
         instruction.accumulate[i] = kern__plan_has(p, v, KERN__VALUE_WRITTEN);
@@ -144,12 +162,28 @@ kern_status kern__plan_emit_vjp(kern__planner *p, size_t index)
     return append(p, &instruction);
 }
 
+/* What one pass of tangents reads, the next one reads again. */
+static void keep_primals(kern__planner *p, const kern_instruction *instruction)
+{
+    for (size_t i = 0; i < KERN_MAX_IN; i++) {
+        if (instruction->in[i] != KERN_NO_SLOT) {
+            kern_slots_touch(&p->slots, instruction->in[i], KERN_TIME_END);
+        }
+    }
+    for (size_t j = 0; j < KERN_MAX_OUT; j++) {
+        if (instruction->out[j] != KERN_NO_SLOT) {
+            kern_slots_touch(&p->slots, instruction->out[j], KERN_TIME_END);
+        }
+    }
+}
+
 kern_status kern__plan_emit_jvp(kern__planner *p, size_t index)
 {
     const kern_node *node = kern_graph_node(p->graph, index);
     const kern_op *op = kern_op_get(node->op);
     kern_instruction instruction = empty_instruction(index, KERN_PHASE_JVP);
     set_primals(p, node, &instruction);
+    keep_primals(p, &instruction);
     for (size_t i = 0; i < op->n_in; i++) {
         const kern_value v = node->in[i];
         if (v != KERN_NO_VALUE && kern__plan_has(p, v, KERN__VALUE_DEPENDS)) {
@@ -162,7 +196,7 @@ kern_status kern__plan_emit_jvp(kern__planner *p, size_t index)
         if (!kern__plan_has(p, v, KERN__VALUE_ALIVE)) {
             continue;
         }
-        KERN_TRY(kern__plan_new_slot(p, v, &p->plan->derivative_at[v]));
+        KERN_TRY(kern__plan_new_derivative(p, v));
         instruction.d_out[j] = kern__plan_touch(p, p->plan->derivative_at[v]);
         if (kern__plan_info(p, v)->kept) {
             kern_slots_touch(&p->slots, instruction.d_out[j], KERN_TIME_END);

@@ -17,6 +17,7 @@ struct kern_plan {
     size_t count;
     size_t room;
     size_t forward_count;
+    size_t tangents;
     size_t buffer_size;
     size_t scratch_size;
     size_t *value_at;      /* by value: slot, later offset */
@@ -61,8 +62,9 @@ void kern__plan_mark_values(kern__planner *p);
 bool kern__plan_has_derivative(const kern__planner *p, const kern_node *node);
 bool kern__plan_is_recomputed(const kern__planner *p, const kern_node *node);
 
-/* A slot of the size of `v`, in *at. */
+/* A slot of the size of `v`, in *at; one for the derivatives of `v` in value order. */
 kern_status kern__plan_new_slot(kern__planner *p, kern_value v, size_t *at);
+kern_status kern__plan_new_derivative(kern__planner *p, kern_value v);
 
 /* Extends a slot's life to the present; returns it. KERN_NO_SLOT passes through. */
 size_t kern__plan_touch(kern__planner *p, size_t slot);

@@ -149,31 +149,21 @@ KERN_INLINE void fn_any(kern_fn fn, const fn_arrays *a)
     }
 }
 
-KERN_HOT static void fn_gelu(const fn_arrays *a)
-{
-    fn_any(KERN_FN_GELU, a);
-}
+#define FN_VARIANT(name, ID, id)                                                                   \
+    KERN_HOT static void name##_##id(const fn_arrays *a)                                           \
+    {                                                                                              \
+        fn_any(KERN_FN_##ID, a);                                                                   \
+    }
+KERN_FN_LIST(FN_VARIANT, fn)
 
-KERN_HOT static void fn_relu(const fn_arrays *a)
-{
-    fn_any(KERN_FN_RELU, a);
-}
-
-KERN_HOT static void fn_softplus(const fn_arrays *a)
-{
-    fn_any(KERN_FN_SOFTPLUS, a);
-}
+typedef void fn_body(const fn_arrays *a);
 
 void KERN_NAME(kern_vmath_fn)(kern_fn fn, kern_real *f, kern_real *d1, kern_real *d2,
                               const kern_real *z, size_t n)
 {
+#define FN_VARIANT_NAME(name, ID, id) name##_##id,
+    static fn_body *const variants[KERN_FN_COUNT] = {KERN_FN_LIST(FN_VARIANT_NAME, fn)};
     const fn_arrays arrays = {
         .f = {.data = f}, .d1 = {.data = d1}, .d2 = {.data = d2}, .z = z, .n = n};
-    if (fn == KERN_FN_GELU) {
-        fn_gelu(&arrays);
-    } else if (fn == KERN_FN_RELU) {
-        fn_relu(&arrays);
-    } else {
-        fn_softplus(&arrays);
-    }
+    variants[fn](&arrays);
 }

@@ -25,11 +25,12 @@ double kern_vmath_exp_sum_f64(double *out, const double *x, double shift, size_t
 
 /* Activation f(z) and its first two derivatives; an output that is NULL is not written. f32 errors
  * are a few ulp of the larger of 1 and |result|; f64 a few ulp of the same. gelu is z Φ(z) with
- * the exact Φ; relu has derivative 0 at 0. ±∞ give the limits, NaN gives NaN. */
+ * the exact Φ; relu has derivative 0 at 0. ±∞ give the limits, NaN gives NaN. The integrals behave
+ * as z²/2 for large z. */
 void kern_vmath_fn_f32(kern_fn fn, float *f, float *d1, float *d2, const float *z, size_t n);
 void kern_vmath_fn_f64(kern_fn fn, double *f, double *d1, double *d2, const double *z, size_t n);
 
-/* Word for a function ("gelu", "relu", "softplus"). */
+/* Word for a function, as in KERN_FN_LIST ("gelu", "relu", "softplus", …). */
 const char *kern_fn_word(kern_fn fn);
 
 /* Σ x, Σ x y, Σ (x − centre)². */

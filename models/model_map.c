@@ -8,9 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Rows of tangents that go through the block together: enough for the matrix products to run at
+ * their full rate, and few enough for what they write to stay in the second-level cache. */
+enum { TANGENT_ROWS = 256 };
+
+/* A power of two that keeps to that, so that groups of MODEL_MAP_GROUP tangents are whole. */
+static size_t choose_tangents(size_t tokens)
+{
+    size_t tangents = MODEL_MAP_GROUP;
+    while (tangents > 1 && tangents * tokens > TANGENT_ROWS) {
+        tangents /= 2;
+    }
+    return tangents;
+}
+
 struct model_map {
     const model *m;
     size_t size;
+    size_t tangents; /* that the execution carries at a time */
     model_graph graph;
     double *packed;
     kern_plan *jvp_plan;
@@ -35,7 +50,8 @@ static kern_status build_graph(model_map *map, size_t tokens, kern_error *err)
 
 static kern_status build_executions(model_map *map, kern_error *err)
 {
-    const kern_plan_options jvp = {.mode = KERN_MODE_JVP, .wrt = &map->graph.input, .n_wrt = 1};
+    const kern_plan_options jvp = {
+        .mode = KERN_MODE_JVP, .wrt = &map->graph.input, .n_wrt = 1, .tangents = map->tangents};
     const kern_plan_options vjp = {.mode = KERN_MODE_VJP,
                                    .wrt = &map->graph.input,
                                    .n_wrt = 1,
@@ -64,6 +80,7 @@ kern_status model_map_create(model_map **out, const model *m, size_t tokens, ker
     }
     map->m = m;
     map->size = tokens * m->config.n_embed;
+    map->tangents = choose_tangents(tokens);
     kern_status status = build_graph(map, tokens, err);
     if (status == KERN_OK) {
         status = build_executions(map, err);
@@ -114,14 +131,27 @@ void model_map_step(model_map *map, const double *x, double *y)
 
 void model_map_jvp(model_map *map, const double *x, const double *v, double *y, double *jv)
 {
-    const kern_run run = run_of(map);
+    model_map_jvp_many(map, x, 1, v, false, y, jv);
+}
+
+void model_map_jvp_many(model_map *map, const double *x, size_t k, const double *v, bool own_tokens,
+                        double *y, double *jv)
+{
+    kern_run run = run_of(map);
+    double *in = kern_exec_derivative(map->jvp, map->graph.input);
+    const double *out = kern_exec_derivative(map->jvp, map->graph.states[1]);
+    run.bindings.own_rows = own_tokens;
     copy(kern_exec_value(map->jvp, map->graph.input), x, map);
-    copy(kern_exec_derivative(map->jvp, map->graph.input), v, map);
     kern_exec_forward(map->jvp, &run);
-    if (y != NULL) {
+    for (size_t i = 0; i < k; i += map->tangents) {
+        const size_t count = kern_size_min(map->tangents, k - i);
+        memcpy(in, v + i * map->size, count * map->size * sizeof *in);
+        kern_exec_tangents(map->jvp, &run, count);
+        memcpy(jv + i * map->size, out, count * map->size * sizeof *out);
+    }
+    if (y != NULL) { /* last, since it may be v */
         copy(y, kern_exec_value(map->jvp, map->graph.states[1]), map);
     }
-    copy(jv, kern_exec_derivative(map->jvp, map->graph.states[1]), map);
 }
 
 void model_map_vjp(model_map *map, const double *x, const double *w, double *jtw)

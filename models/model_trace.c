@@ -304,6 +304,7 @@ static void run_local(tracer *tr, size_t k)
     }
     const kern_run run = {.params = tr->exact->values};
     kern_exec_forward(tr->local.exec, &run);
+    kern_exec_tangents(tr->local.exec, &run, 1);
 }
 
 static kern_status run_balance(tracer *tr)

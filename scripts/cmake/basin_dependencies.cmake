@@ -44,6 +44,9 @@ basin_import_library(
     LIBRARY openblaso openblas
     SUFFIXES openblas-openmp openblas)
 basin_import_library(lapacke HEADER lapacke.h LIBRARY lapacke LIBS basin::openblas)
+# Debian's ARPACK-ng brings whichever BLAS and LAPACK the system prefers. What a program links
+# itself comes before what its libraries bring, so ARPACK's calls end in OpenBLAS as well.
+basin_import_library(arpack HEADER arpack/arpack.h LIBRARY arpack LIBS basin::openblas)
 basin_import_library(gsl HEADER gsl/gsl_math.h LIBRARY gsl LIBS basin::openblas m)
 basin_import_library(dnnl HEADER dnnl.h LIBRARY dnnl)
 # libxsmm is a static archive that expects a BLAS and the system's loader and clock libraries.

@@ -253,7 +253,7 @@ static void check_accumulation(const op_problem *p)
     op_result *over = op_result_create(p);
     op_result *add = op_result_create(p);
     const op_options overwrite = {.workers = 1, .phase = OP_VJP};
-    const op_options accumulate = {.workers = 1, .phase = OP_VJP, .accumulate = 0xF};
+    const op_options accumulate = {.workers = 1, .phase = OP_VJP, .accumulate = 0x1F};
     op_run(p, &overwrite, over);
     op_run(p, &accumulate, add);
     for (size_t i = 0; i < p->op->n_in; i++) {
@@ -287,14 +287,15 @@ static void check_zero_derivatives(const op_problem *p)
 {
     op_result *absent = op_result_create(p);
     op_result *zero = op_result_create(p);
-    for (unsigned mask = 1; mask < 16; mask++) {
+    const size_t bits = p->op->n_in > p->op->n_out ? p->op->n_in : p->op->n_out;
+    for (unsigned mask = 1; mask < 1U << bits; mask++) {
         op_options o = {.workers = 1, .phase = OP_VJP, .no_d_out = mask};
         op_run(p, &o, absent);
         o.no_d_out = 0;
         o.zero_d_out = mask;
         op_run(p, &o, zero);
         expect_same_cotangents(p, absent, zero, 0, 1e-13, "cotangent for an absent one,");
-        o = (op_options){.workers = 1, .phase = OP_VJP, .no_d_out = mask, .accumulate = 0xF};
+        o = (op_options){.workers = 1, .phase = OP_VJP, .no_d_out = mask, .accumulate = 0x1F};
         op_run(p, &o, absent);
         o.no_d_out = 0;
         o.zero_d_out = mask;

@@ -52,6 +52,36 @@ static void ref_norm(const ref_call *c)
     }
 }
 
+/* norm_pull, from the Jacobian's elements. */
+static void ref_norm_pull(const ref_call *c)
+{
+    const size_t cols = c->in_shape[0].cols;
+    const double count = (double)cols;
+    const bool centred = c->attr->norm.kind == KERN_LAYERNORM;
+    for (size_t r = 0; r < c->in_shape[0].rows; r++) {
+        double mu = 0;
+        double variance = 0;
+        for (size_t j = 0; j < cols; j++) {
+            mu += centred ? element(c, 0, r, j) / count : 0;
+        }
+        for (size_t j = 0; j < cols; j++) {
+            variance += pow(element(c, 0, r, j) - mu, 2) / count;
+        }
+        const double sigma = sqrt(variance + c->attr->norm.epsilon);
+        for (size_t i = 0; i < cols; i++) {
+            double sum = 0;
+            for (size_t j = 0; j < cols; j++) {
+                const double gain = c->in[1] == NULL ? 1 : c->in[1][j];
+                const double own = (i == j) - (centred ? 1 / count : 0);
+                const double turned = (element(c, 0, r, i) - mu) / sigma *
+                                      ((element(c, 0, r, j) - mu) / sigma) / count;
+                sum += (own - turned) / sigma * gain * element(c, 2, r, j);
+            }
+            c->out[0][r * cols + i] = sum;
+        }
+    }
+}
+
 static void ref_linear(const ref_call *c)
 {
     const kern_shape y = c->out_shape[0];
@@ -80,6 +110,11 @@ static double attention_score(const ref_call *c, size_t head, size_t row, size_t
         sum += element(c, 0, row, a->shared_query ? j : head * width + j) *
                element(c, 1, other, head * width + j);
     }
+    for (size_t j = 0; c->in[4] != NULL && j < c->in_shape[4].cols; j++) {
+        const bool shared = c->in_shape[3].cols == c->in_shape[4].cols;
+        sum += element(c, 3, row, shared ? j : head * c->in_shape[4].cols + j) *
+               element(c, 4, other, j);
+    }
     return a->beta * sum;
 }
 
@@ -106,40 +141,108 @@ static void attention_weights(const ref_call *c, size_t first, size_t token, siz
     c->out[2][at] = p[token];
 }
 
-/* Adds c Σ_B P_AB v_B to the output; `weight_row` names the row of P for dropout. */
-static void attention_mix(const ref_call *c, size_t first, size_t token, size_t head,
-                          const double *p, size_t weight_row)
+/* Adds c Σ_B P_AB c_B, or its share, to m. */
+static void interaction_mix(const ref_call *c, size_t first, size_t row, size_t head,
+                            const double *p)
 {
     const kern_attention_attr *a = &c->attr->attention;
-    const size_t values = c->in[2] == NULL ? 1 : 2;
-    const size_t width = c->in_shape[values].cols / a->heads;
-    const kern_dropout_row mask =
-        kern_dropout_start(c->bindings->dropout_key, a->salt, weight_row, a->dropout);
-    const bool dropped = c->bindings->dropout_key != 0 && a->dropout > 0;
+    const size_t width = c->in_shape[4].cols;
+    const size_t column = c->out_shape[4].cols == width ? 0 : head * width;
     for (size_t b = 0; b < a->tokens; b++) {
-        const double weight = dropped ? p[b] * kern_dropout_factor(&mask, b) : p[b];
         for (size_t j = 0; j < width; j++) {
-            const size_t col = a->sum_heads ? j : head * width + j;
-            c->out[0][(first + token) * c->out_shape[0].cols + col] +=
-                a->scale * weight * element(c, values, first + b, head * width + j);
+            c->out[4][row * c->out_shape[4].cols + column + j] +=
+                a->scale * p[b] * element(c, 4, first + b, j);
         }
     }
 }
 
-static void ref_attention(const ref_call *c)
+/* Adds c Σ_B P_AB v_B to the output; `weight_row` names the row of P for dropout. */
+static void attention_mix(const ref_call *c, size_t first, size_t token, size_t head,
+                          const double *p)
 {
     const kern_attention_attr *a = &c->attr->attention;
-    for (size_t i = 0; i < c->out_shape[0].rows * c->out_shape[0].cols; i++) {
-        c->out[0][i] = 0;
+    const size_t values = c->in[2] == NULL ? 1 : 2;
+    const size_t width = c->in_shape[values].cols / a->heads;
+    for (size_t b = 0; b < a->tokens; b++) {
+        for (size_t j = 0; j < width; j++) {
+            const size_t col = a->sum_heads ? j : head * width + j;
+            c->out[0][(first + token) * c->out_shape[0].cols + col] +=
+                a->scale * p[b] * element(c, values, first + b, head * width + j);
+        }
     }
+}
+
+/* Weights after dropout; `row` is the place of p among the rows of P. */
+static void drop_weights(const ref_call *c, const double *p, size_t row, double *dropped)
+{
+    const kern_attention_attr *a = &c->attr->attention;
+    const kern_dropout_row mask =
+        kern_dropout_start(c->bindings->dropout_key, a->salt, row, a->dropout);
+    const bool drops = c->bindings->dropout_key != 0 && a->dropout > 0;
+    for (size_t b = 0; b < a->tokens; b++) {
+        dropped[b] = drops ? p[b] * kern_dropout_factor(&mask, b) : p[b];
+    }
+}
+
+static void clear_output(const ref_call *c, size_t j)
+{
+    for (size_t i = 0; i < c->out_shape[j].rows * c->out_shape[j].cols; i++) {
+        c->out[j][i] = 0;
+    }
+}
+
+/* Attention, and interaction with inputs 3 and 4. */
+static void ref_attention(const ref_call *c)
+{
+    enum { MOST_TOKENS = 128 };
+    const kern_attention_attr *a = &c->attr->attention;
+    double dropped[MOST_TOKENS] = {0};
+    clear_output(c, 0);
+    clear_output(c, 4);
     for (size_t first = 0; first < c->in_shape[0].rows; first += a->tokens) {
         for (size_t head = 0; head < a->heads; head++) {
             for (size_t token = 0; token < a->tokens; token++) {
                 const size_t row = first * a->heads + head * a->tokens + token;
                 double *p = c->out[3] + row * a->tokens;
                 attention_weights(c, first, token, head, p);
-                attention_mix(c, first, token, head, p, row);
+                drop_weights(c, p, row, dropped);
+                attention_mix(c, first, token, head, dropped);
+                if (c->in[4] != NULL) {
+                    interaction_mix(c, first, first + token, head, dropped);
+                }
             }
+        }
+    }
+}
+
+static void ref_rope(const ref_call *c)
+{
+    const kern_rope_attr *a = &c->attr->rope;
+    const size_t cols = c->in_shape[0].cols;
+    const size_t width = cols / a->heads;
+    for (size_t r = 0; r < c->in_shape[0].rows; r++) {
+        for (size_t k = 0; k < cols; k++) {
+            const size_t i = k % width % (width / 2);
+            const bool low = k % width < width / 2;
+            const size_t other = low ? k + width / 2 : k - width / 2;
+            const double angle =
+                (double)(r % a->tokens) * pow(a->base, -2.0 * (double)i / (double)width);
+            const double turn = (low ? -1 : 1) * (a->inverse ? -1 : 1) * sin(angle);
+            c->out[0][r * cols + k] =
+                cos(angle) * element(c, 0, r, k) + turn * element(c, 0, r, other);
+        }
+    }
+}
+
+static void ref_head_gain(const ref_call *c)
+{
+    const size_t cols = c->in_shape[1].cols;
+    clear_output(c, 0);
+    for (size_t r = 0; r < c->in_shape[0].rows; r++) {
+        for (size_t k = 0; k < c->in_shape[1].rows * cols; k++) {
+            const bool fold = c->attr->head_gain.fold;
+            const double x = element(c, 0, r, fold ? k : k % cols);
+            c->out[0][r * c->out_shape[0].cols + (fold ? k % cols : k)] += c->in[1][k] * x;
         }
     }
 }
@@ -165,22 +268,49 @@ typedef struct derivatives {
     double d2;
 } derivatives;
 
+/* ∫ silu from 0 to z by Li₂'s power series, summed from e^−|z| with its alternating terms paired by
+ * Euler's transformation in w = e/(1 + e): −Li₂(−e) = Li₂(w) + ½ ln²(1 + e) (Landen). */
+static double silu_integral(double z)
+{
+    const double e = exp(-fabs(z));
+    const double w = e / (1 + e);
+    double power = 1;
+    double sum = 0;
+    for (int k = 1; k <= 60; k++) {
+        power *= w;
+        sum += power / (k * k);
+    }
+    const double log1 = log1p(e);
+    const double below = acos(-1) * acos(-1) / 12 - sum - log1 * log1 / 2 - fabs(z) * log1;
+    return z > 0 ? z * z / 2 - below : below;
+}
+
 static derivatives activation(kern_fn fn, double z)
 {
-    const double pi = acos(-1);
     const double cdf = 0.5 * erfc(-z / sqrt(2));
-    const double density = exp(-z * z / 2) / sqrt(2 * pi);
+    const double density = exp(-z * z / 2) / sqrt(2 * acos(-1));
     const double logistic = 1 / (1 + exp(-z));
+    const double slope = logistic * (1 - logistic);
+    const derivatives gelu = {z * cdf, cdf + z * density, density * (2 - z * z)};
+    const derivatives silu = {z * logistic, logistic + z * slope,
+                              slope * (2 + z * (1 - 2 * logistic))};
     switch (fn) {
     case KERN_FN_GELU:
-        return (derivatives){z * cdf, cdf + z * density, density * (2 - z * z)};
+        return gelu;
     case KERN_FN_RELU:
         return (derivatives){fmax(z, 0), z > 0, 0};
+    case KERN_FN_SILU:
+        return silu;
+    case KERN_FN_SILU_INTEGRAL:
+        return (derivatives){silu_integral(z), silu.f, silu.d1};
+    case KERN_FN_GELU_INTEGRAL:
+        return (derivatives){((z * z - 1) * cdf + z * density) / 2 + 0.25, gelu.f, gelu.d1};
+    case KERN_FN_RELU_INTEGRAL:
+        return (derivatives){fmax(z, 0) * fmax(z, 0) / 2, fmax(z, 0), z > 0};
     case KERN_FN_SOFTPLUS:
     case KERN_FN_COUNT:
     default:
-        return (derivatives){fmax(z, 0) + log1p(exp(-fabs(z))), logistic,
-                             logistic * (1 - logistic)};
+        return (derivatives){fmax(z, 0) + log1p(exp(-fabs(z))), logistic, slope};
     }
 }
 
@@ -227,13 +357,15 @@ static void ref_row(kern_op_id id, const ref_call *c)
 
 static void ref_affine_add(const ref_call *c)
 {
-    const size_t cols = c->in_shape[0].cols;
+    const size_t cols = c->in_shape[1].cols;
     const double s = c->in[2] == NULL ? 1 : c->in[2][0];
     const double k = c->attr->affine.scale * pow(s, c->attr->affine.power);
-    for (size_t r = 0; r < c->in_shape[0].rows; r++) {
+    for (size_t r = 0; r < c->in_shape[1].rows; r++) {
         for (size_t j = 0; j < cols; j++) {
-            const double gain = c->in[3] == NULL ? 1 : c->in[3][j];
-            c->out[0][r * cols + j] = element(c, 0, r, j) + k * element(c, 1, r, j) * gain;
+            const double plain = c->in[3] == NULL ? 1 : c->in[3][j];
+            const double gain = c->attr->affine.softplus ? log1p(exp(plain)) : plain;
+            const double a = c->in[0] == NULL ? 0 : element(c, 0, r, j);
+            c->out[0][r * cols + j] = a + k * element(c, 1, r, j) * gain;
         }
     }
 }
@@ -279,11 +411,21 @@ void ref_forward(kern_op_id id, const ref_call *call)
     case KERN_OP_NORM:
         ref_norm(call);
         break;
+    case KERN_OP_NORM_PULL:
+        ref_norm_pull(call);
+        break;
     case KERN_OP_LINEAR:
         ref_linear(call);
         break;
     case KERN_OP_ATTENTION:
+    case KERN_OP_INTERACTION:
         ref_attention(call);
+        break;
+    case KERN_OP_ROPE:
+        ref_rope(call);
+        break;
+    case KERN_OP_HEAD_GAIN:
+        ref_head_gain(call);
         break;
     case KERN_OP_HEAD_SCALE:
         ref_head_scale(call);

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include <arpack/arpack.h>
 #include <cblas.h>
 #include <gsl/gsl_math.h>
 
@@ -60,6 +61,23 @@ static void test_gsl_is_loaded_beside_it(void **state)
     assert_non_null(dlopen("libgslcblas.so.0", RTLD_LAZY | RTLD_NOLOAD));
 }
 
+static void test_arpack_is_loaded_beside_it(void **state)
+{
+    /* What ARPACK calls; it loads the BLAS and LAPACK that the system prefers. */
+    static const char *const symbols[] = {"dgemv_", "dnrm2_", "dlahqr_", "dlarnv_"};
+    int request = 99; /* done: the call returns at once */
+    int none[14] = {0};
+    double number = 0.0;
+    int info = 0;
+    (void)state;
+    dnaupd_c(&request, "I", 0, "LM", 0, 0.0, &number, 0, &number, 1, none, none, &number, &number,
+             0, &info);
+    assert_symbol_from("dnaupd_c", "libarpack.");
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+        assert_symbol_from(symbols[i], "libopenblas");
+    }
+}
+
 static void test_openblas_is_the_openmp_build(void **state)
 {
     (void)state;
@@ -84,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blas_symbols_come_from_openblas),
         cmocka_unit_test(test_gsl_is_loaded_beside_it),
+        cmocka_unit_test(test_arpack_is_loaded_beside_it),
         cmocka_unit_test(test_openblas_is_the_openmp_build),
         cmocka_unit_test(test_product_is_right),
     };

@@ -78,9 +78,13 @@ static const refusal refusals[] = {
     {KERN_OP_ACT_PAIR, {.act = {KERN_FN_GELU}}, {{4, 3}, {4, 2}}, "second input", KERN_OK},
     {KERN_OP_ACT_GATE, {.act = {KERN_FN_GELU}}, {{4, 3}, {3, 3}}, "second input", KERN_OK},
     {KERN_OP_ROW_DOT, {.row = {1}}, {{4, 3}, {4, 2}}, "second input", KERN_OK},
-    {KERN_OP_AFFINE_ADD, {.affine = {1, 3}}, {{4, 3}, {4, 3}}, "power", KERN_OK},
-    {KERN_OP_AFFINE_ADD, {.affine = {1, 1}}, {{4, 3}, {4, 2}}, "4 × 3", KERN_OK},
-    {KERN_OP_AFFINE_ADD, {.affine = {1, 1}}, {{4, 3}, {4, 3}, {1, 2}}, "1 × 1", KERN_OK},
+    {KERN_OP_AFFINE_ADD, {.affine = {.scale = 1, .power = 3}}, {{4, 3}, {4, 3}}, "power", KERN_OK},
+    {KERN_OP_AFFINE_ADD, {.affine = {.scale = 1, .power = 1}}, {{4, 3}, {4, 2}}, "4 × 3", KERN_OK},
+    {KERN_OP_AFFINE_ADD,
+     {.affine = {.scale = 1, .power = 1}},
+     {{4, 3}, {4, 3}, {1, 2}},
+     "1 × 1",
+     KERN_OK},
     {KERN_OP_DROPOUT, {.dropout = {.p = 1}}, {{4, 3}}, "probability is 1", KERN_OK},
     {KERN_OP_CROSS_ENTROPY, {.cross_entropy = {2}}, {{4, 3}}, "slot 2", KERN_OK},
     {KERN_OP_ROW_SUMSQ, {.row = {1}}, {{SIZE_MAX, SIZE_MAX}}, "too large", KERN_OVERFLOW},
@@ -93,7 +97,7 @@ static void test_refusals_stick_and_speak(void **state)
         const refusal *r = &refusals[i];
         kern_graph *graph = new_graph();
         kern_value in[KERN_MAX_IN];
-        kern_value out[KERN_MAX_OUT] = {0, 0, 0, 0};
+        kern_value out[KERN_MAX_OUT] = {0};
         kern_error err = {0};
         for (size_t k = 0; k < KERN_MAX_IN; k++) {
             in[k] = r->in[k].rows == 0 ? KERN_NO_VALUE : kern_graph_input(graph, r->in[k]);

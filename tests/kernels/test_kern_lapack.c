@@ -244,6 +244,16 @@ static void test_linear_systems(void **state)
     for (size_t i = 0; i < SIZE; i++) {
         assert_true(fabs(b[i] - x[i]) < 1e-12);
     }
+    for (size_t i = 0; i < SIZE; i++) {
+        b[i] = 0.0;
+        for (size_t j = 0; j < SIZE; j++) {
+            b[i] += a[j * SIZE + i] * x[j];
+        }
+    }
+    assert_int_equal(kern_lapack_lu_solve_transposed(SIZE, lu, pivots, b, NULL), KERN_OK);
+    for (size_t i = 0; i < SIZE; i++) {
+        assert_true(fabs(b[i] - x[i]) < 1e-12);
+    }
     double small[4] = {0, -3, 2, 5};
     assert_int_equal(kern_lapack_lu(2, small, pivots, &log_abs_det, NULL), KERN_OK);
     assert_true(fabs(log_abs_det - log(6.0)) < 1e-15);
@@ -263,6 +273,58 @@ static void test_linear_systems(void **state)
     assert_int_equal(kern_lapack_lu(SIZE_MAX, tiny, pivots, NULL, &err), KERN_OVERFLOW);
 }
 
+/* A = L Lᵀ from a known L; above the diagonal stands what must not matter and must stay. */
+static void test_cholesky(void **state)
+{
+    double l[SIZE * SIZE] = {0};
+    double a[SIZE * SIZE];
+    double x[SIZE];
+    double b[SIZE];
+    (void)state;
+    fill(l, SIZE * SIZE, 31);
+    fill(x, SIZE, 32);
+    for (size_t i = 0; i < SIZE; i++) {
+        l[i * SIZE + i] = 1.5 + (double)i;
+        for (size_t j = i + 1; j < SIZE; j++) {
+            l[i * SIZE + j] = 0.0;
+        }
+    }
+    for (size_t i = 0; i < SIZE; i++) {
+        for (size_t j = 0; j < SIZE; j++) {
+            a[i * SIZE + j] = j > i ? (double)NAN : dot(l + i * SIZE, l + j * SIZE, SIZE);
+        }
+        b[i] = dot(l + i * SIZE, x, SIZE);
+    }
+    assert_int_equal(kern_lapack_cholesky(SIZE, a, NULL), KERN_OK);
+    for (size_t i = 0; i < SIZE; i++) {
+        for (size_t j = 0; j < SIZE; j++) {
+            assert_true(j > i ? isnan(a[i * SIZE + j])
+                              : fabs(a[i * SIZE + j] - l[i * SIZE + j]) < 1e-13);
+        }
+    }
+    kern_lapack_lower_solve(SIZE, a, b);
+    for (size_t i = 0; i < SIZE; i++) {
+        assert_true(fabs(b[i] - x[i]) < 1e-13);
+    }
+}
+
+/* Refused: a matrix with a negative eigenvalue, a singular one, one that is not finite. */
+static void test_cholesky_refusals(void **state)
+{
+    double saddle[9] = {4, 0, 0, 2, 1, 0, 0, 3, 2};
+    double flat[4] = {1, 0, 1, 1};
+    kern_error err = {0};
+    (void)state;
+    assert_int_equal(kern_lapack_cholesky(3, saddle, &err), KERN_SINGULAR);
+    assert_non_null(strstr(err.text, "the leading 2 × 2 block of a 3 × 3 matrix"));
+    assert_int_equal(kern_lapack_cholesky(2, flat, &err), KERN_SINGULAR);
+    flat[2] = (double)NAN;
+    assert_int_equal(kern_lapack_cholesky(2, flat, &err), KERN_NAN);
+    assert_non_null(strstr(err.text, "entry 2 of a 2 × 2 matrix"));
+    assert_int_equal(kern_lapack_cholesky(0, flat, NULL), KERN_OK);
+    assert_int_equal(kern_lapack_cholesky(SIZE_MAX, flat, &err), KERN_OVERFLOW);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +332,7 @@ int main(void)
         cmocka_unit_test(test_companion),      cmocka_unit_test(test_edges),
         cmocka_unit_test(test_vectors),        cmocka_unit_test(test_singular_values),
         cmocka_unit_test(test_frames),         cmocka_unit_test(test_linear_systems),
+        cmocka_unit_test(test_cholesky),       cmocka_unit_test(test_cholesky_refusals),
     };
     kern_runtime_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ static void check_activation(kern_op_id op, const char *name, bool two_inputs)
         for (size_t k = 0; k < SHAPES; k++) {
             op_case c = {.name = name, .op = op, .attr = {.act = {.fn = fn}}, .in = {shapes[k]}};
             c.in[1] = two_inputs ? shapes[k] : (kern_shape){0, 0};
-            c.margin = fn == KERN_FN_RELU ? 0.05 : 0;
+            c.margin = fn == KERN_FN_RELU || fn == KERN_FN_RELU_INTEGRAL ? 0.05 : 0;
             op_check(&c, k);
         }
     }
@@ -60,17 +60,46 @@ static void test_act_gate(void **state)
     check_activation(KERN_OP_ACT_GATE, "act_gate", true);
 }
 
+/* What is present, by bits: the scalar, the gain, its softplus, the first input; then a power of 2.
+ */
 static void test_affine_add(void **state)
 {
     (void)state;
     for (size_t k = 0; k < SHAPES; k++) {
-        for (unsigned present = 0; present < 8; present++) {
-            op_case c = {.name = "affine_add",
+        for (unsigned present = 0; present < 32; present++) {
+            const bool softplus = (present & 4) != 0;
+            op_case c = {.name = softplus ? "affine_add with a softplus" : "affine_add",
                          .op = KERN_OP_AFFINE_ADD,
-                         .attr = {.affine = {.scale = -0.7, .power = (present & 4) != 0 ? 2 : 1}},
-                         .in = {shapes[k], shapes[k]}};
+                         .attr = {.affine = {.scale = -0.7,
+                                             .power = (present & 16) != 0 ? 2 : 1,
+                                             .softplus = softplus}},
+                         .in = {[1] = shapes[k]}};
+            c.in[0] = (present & 8) != 0 ? shapes[k] : (kern_shape){0, 0};
             c.in[2] = (present & 1) != 0 ? (kern_shape){1, 1} : (kern_shape){0, 0};
             c.in[3] = (present & 2) != 0 ? (kern_shape){1, shapes[k].cols} : (kern_shape){0, 0};
+            if (softplus && (present & 2) == 0) {
+                op_check_refused(&c, KERN_INVALID_ARGUMENT, "softplus");
+            } else {
+                op_check(&c, k);
+            }
+        }
+    }
+}
+
+static void test_head_gain(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < SHAPES; k++) {
+        for (size_t heads = 1; heads <= 3; heads++) {
+            op_case c = {.name = "head_gain",
+                         .op = KERN_OP_HEAD_GAIN,
+                         .attr = {.head_gain = {.heads = heads}},
+                         .in = {shapes[k], {heads, shapes[k].cols}},
+                         .params = 0x2};
+            op_check(&c, k);
+            c.name = "head_gain, folding";
+            c.attr.head_gain.fold = true;
+            c.in[0].cols = heads * shapes[k].cols;
             op_check(&c, k);
         }
     }
@@ -174,7 +203,7 @@ static void test_refusals(void **state)
     (void)state;
     op_case c = {.name = "act", .op = KERN_OP_ACT, .in = {{2, 3}}};
     c.attr.act.fn = KERN_FN_COUNT;
-    op_check_refused(&c, KERN_INVALID_ARGUMENT, "function 3");
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "function 7");
     c = (op_case){.name = "act", .op = KERN_OP_ACT, .in = {{2, 0}}};
     op_check_refused(&c, KERN_INVALID_ARGUMENT, "2 × 0");
     c = (op_case){.name = "act_pair", .op = KERN_OP_ACT_PAIR, .in = {{2, 3}, {2, 4}}};
@@ -205,6 +234,13 @@ static void test_refusals(void **state)
     c.in[0].cols = 2;
     c.in[1].cols = SIZE_MAX / 2 + 1;
     op_check_refused(&c, KERN_OVERFLOW, "too many");
+    c = (op_case){.name = "head_gain", .op = KERN_OP_HEAD_GAIN, .in = {{2, 6}, {2, 5}}};
+    c.attr.head_gain.heads = 2;
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "2 × 5, where 2 × 6");
+    c.attr.head_gain.fold = true;
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "2 × 5, where 2 × 3");
+    c.in[0].cols = 5;
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "5 columns");
 }
 
 int main(void)
@@ -216,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_act_gate),
         cmocka_unit_test(test_affine_add),
         cmocka_unit_test(test_affine_add_many_rows),
+        cmocka_unit_test(test_head_gain),
         cmocka_unit_test(test_head_scale),
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_dropout_mask_is_random),

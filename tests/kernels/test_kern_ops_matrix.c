@@ -102,6 +102,60 @@ static void test_attention_with_dropout(void **state)
     }
 }
 
+/* Attention's case with a diagonal part of width `width`, for all heads or for each. */
+static op_case interaction_case(attention_size s, unsigned variant, size_t width, bool each)
+{
+    op_case c = attention_case(s, variant);
+    c.name = each ? "interaction, a diagonal per head" : "interaction";
+    c.op = KERN_OP_INTERACTION;
+    c.in[3] = (kern_shape){c.in[0].rows, each ? s.heads * width : width};
+    c.in[4] = (kern_shape){c.in[0].rows, width};
+    return c;
+}
+
+static void test_interaction(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < SIZES; k++) {
+        for (unsigned variant = 0; variant < 8; variant++) {
+            for (int each = 0; each < 2; each++) {
+                op_case c = interaction_case(sizes[k], variant, 3 + 4 * k, each == 1);
+                op_check(&c, k);
+                c.attr.attention.dropout = 0.25;
+                c.dropout_key = 98;
+                if (k == variant) {
+                    op_check(&c, k);
+                }
+            }
+        }
+    }
+}
+
+static void test_rope(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t sequences;
+        size_t tokens;
+        size_t heads;
+        size_t width;
+    } shapes[] = {{1, 1, 1, 2},   {3, 2, 2, 6},  {2, 17, 3, 4},
+                  {1, 65, 1, 34}, {4, 8, 2, 16}, {1, 200, 1, 2}};
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        for (int inverse = 0; inverse < 2; inverse++) {
+            const op_case c = {.name = "rope",
+                               .op = KERN_OP_ROPE,
+                               .attr = {.rope = {.tokens = shapes[k].tokens,
+                                                 .heads = shapes[k].heads,
+                                                 .base = k % 2 == 0 ? 10000 : 3,
+                                                 .inverse = inverse == 1}},
+                               .in = {{shapes[k].sequences * shapes[k].tokens,
+                                       shapes[k].heads * shapes[k].width}}};
+            op_check(&c, k);
+        }
+    }
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -122,6 +176,24 @@ static void test_refusals(void **state)
     c = attention_case(sizes[2], 0);
     c.in[2].cols += 1;
     op_check_refused(&c, KERN_INVALID_ARGUMENT, "values");
+    c = interaction_case(sizes[2], 0, 6, false);
+    c.in[3].cols = 13;
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "7 × 13 with 7 × 6");
+    c = interaction_case(sizes[2], 0, 6, false);
+    c.in[1].cols += 2;
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "keys");
+    c = (op_case){.name = "rope",
+                  .op = KERN_OP_ROPE,
+                  .attr = {.rope = {.tokens = 4, .heads = 2, .base = 10000}},
+                  .in = {{8, 10}}};
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "5 columns wide, where an even width");
+    c.in[0].cols = 9;
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "9 columns");
+    c.in[0] = (kern_shape){6, 8};
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "6 rows");
+    c.in[0].rows = 8;
+    c.attr.rope.base = 0;
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "base is 0");
 }
 
 int main(void)
@@ -130,6 +202,8 @@ int main(void)
         cmocka_unit_test(test_linear),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_attention_with_dropout),
+        cmocka_unit_test(test_interaction),
+        cmocka_unit_test(test_rope),
         cmocka_unit_test(test_refusals),
     };
     kern_runtime_init();

@@ -49,6 +49,28 @@ static void test_rmsnorm(void **state)
     check_norm(KERN_RMSNORM, "rmsnorm");
 }
 
+static void test_norm_pull(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < SHAPES; k++) {
+        for (unsigned variant = 0; variant < 4; variant++) {
+            const bool centred = (variant & 1) != 0;
+            op_case c = {.name = centred ? "layernorm's pull-back" : "rmsnorm's pull-back",
+                         .op = KERN_OP_NORM_PULL,
+                         .attr = {.norm = {.kind = centred ? KERN_LAYERNORM : KERN_RMSNORM,
+                                           .epsilon = k % 2 == 0 ? 0.05 : 0.3}},
+                         .in = {shapes[k], {0, 0}, shapes[k]},
+                         .params = 0x2};
+            c.in[1] = (variant & 2) != 0 ? (kern_shape){1, shapes[k].cols} : (kern_shape){0, 0};
+            op_check(&c, 40 + k);
+        }
+    }
+    op_case bad = {.name = "norm_pull", .op = KERN_OP_NORM_PULL, .in = {{2, 3}, {0, 0}, {2, 4}}};
+    op_check_refused(&bad, KERN_INVALID_ARGUMENT, "gradient is 2 × 4");
+    bad.attr.norm.epsilon = (double)NAN;
+    op_check_refused(&bad, KERN_INVALID_ARGUMENT, "epsilon");
+}
+
 /* A large common offset must not spoil the variance. */
 static void test_norm_of_offset_rows(void **state)
 {
@@ -230,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layernorm),
         cmocka_unit_test(test_rmsnorm),
+        cmocka_unit_test(test_norm_pull),
         cmocka_unit_test(test_norm_of_offset_rows),
         cmocka_unit_test(test_norm_shows_nan),
         cmocka_unit_test(test_row_sums),

@@ -344,21 +344,24 @@ static void follow(const sample *s, const kern_plan *plan)
     assert_non_null(f.tags);
     memset(f.tags, 0xff, (f.size + 1) * sizeof *f.tags);
     put_all(&f, false, s);
-    for (size_t k = 0; k < count; k++) {
-        const kern_node *node = kern_graph_node(s->graph, list[k].node);
-        assert_true(list[k].node != s->dead);
-        if (k == kern_plan_forward_count(plan)) {
+    const size_t first = kern_plan_forward_count(plan);
+    const bool twice = kern_plan_mode(plan) == KERN_MODE_JVP; /* tangents may run again */
+    for (size_t k = 0; k < count + (twice ? count - first : 0); k++) {
+        const kern_instruction *x = &list[k < count ? k : k - count + first];
+        const kern_node *node = kern_graph_node(s->graph, x->node);
+        assert_true(x->node != s->dead);
+        if (k == first && !twice) {
             put_all(&f, true, s);
         }
-        switch (list[k].phase) {
+        switch (x->phase) {
         case KERN_PHASE_FORWARD:
-            follow_forward(&f, &list[k], node);
+            follow_forward(&f, x, node);
             break;
         case KERN_PHASE_VJP:
-            follow_vjp(&f, &list[k], node);
+            follow_vjp(&f, x, node);
             break;
         case KERN_PHASE_JVP:
-            follow_jvp(&f, &list[k], node);
+            follow_jvp(&f, x, node);
             break;
         }
     }
@@ -512,6 +515,7 @@ static void run_plan(const sample *s, const kern_plan *plan, bool nan_first, boo
     }
     if (mode == KERN_MODE_JVP) {
         double seeds[ROWS * COLS];
+        kern_exec_tangents(exec, &run, 1);
         memcpy(n->tangents, kern_exec_derivative(exec, s->seeds[0]), ROWS * sizeof *seeds);
         memcpy(n->tangents + ROWS, kern_exec_derivative(exec, s->seeds[1]), sizeof seeds);
         fill(seeds, ROWS, 8);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <gsl/gsl_sf_dilog.h>
 
 enum { CHUNK = 1000 };
 
@@ -120,25 +121,36 @@ static void test_exp_sum(void **state)
 /* ---- activations ------------------------------------------------------------------------------
  */
 
+/* ∫ silu from 0 to z, with GSL's dilogarithm. */
+static long double silu_integral(long double z)
+{
+    const double e = (double)expl(-fabsl(z));
+    const long double pi = acosl(-1);
+    const long double below =
+        pi * pi / 12 + (long double)gsl_sf_dilog(-e) - fabsl(z) * log1pl((long double)e);
+    return z > 0 ? z * z / 2 - below : below;
+}
+
 /* f, f′ and f″ by libm in extended precision. */
 static void reference(kern_fn fn, long double z, long double value[3])
 {
     const long double density = expl(-z * z / 2) / sqrtl(2 * acosl(-1));
     const long double cdf = erfcl(-z / sqrtl(2)) / 2;
     const long double logistic = 1 / (1 + expl(-z));
-    if (fn == KERN_FN_GELU) {
-        value[0] = z * cdf;
-        value[1] = cdf + z * density;
-        value[2] = density * (2 - z * z);
-    } else if (fn == KERN_FN_RELU) {
-        value[0] = z > 0 ? z : 0;
-        value[1] = z > 0;
-        value[2] = 0;
-    } else {
-        value[0] = log1pl(expl(-fabsl(z))) + (z > 0 ? z : 0);
-        value[1] = logistic;
-        value[2] = logistic * (1 - logistic);
-    }
+    const long double slope = logistic * (1 - logistic);
+    const long double gelu[] = {z * cdf, cdf + z * density, density * (2 - z * z)};
+    const long double silu[] = {z * logistic, logistic + z * slope,
+                                slope * (2 + z * (1 - 2 * logistic))};
+    const long double ramp = z > 0 ? z : 0;
+    const long double table[KERN_FN_COUNT][3] = {
+        [KERN_FN_GELU] = {gelu[0], gelu[1], gelu[2]},
+        [KERN_FN_RELU] = {ramp, z > 0, 0},
+        [KERN_FN_SOFTPLUS] = {log1pl(expl(-fabsl(z))) + ramp, logistic, slope},
+        [KERN_FN_SILU] = {silu[0], silu[1], silu[2]},
+        [KERN_FN_SILU_INTEGRAL] = {silu_integral(z), silu[0], silu[1]},
+        [KERN_FN_GELU_INTEGRAL] = {((z * z - 1) * cdf + z * density) / 2 + 0.25L, gelu[0], gelu[1]},
+        [KERN_FN_RELU_INTEGRAL] = {ramp * ramp / 2, ramp, z > 0}};
+    memcpy(value, table[fn], sizeof table[fn]);
 }
 
 /* Error over max(1, |wanted|). */
@@ -193,6 +205,40 @@ static void test_softplus(void **state)
     check_function(KERN_FN_SOFTPLUS, 2e-7, 2e-15);
 }
 
+static void test_silu(void **state)
+{
+    (void)state;
+    check_function(KERN_FN_SILU, 2.5e-7, 2e-15);
+}
+
+/* The double tolerance is that of two roundings of z²/2 beside GSL's own error. */
+static void test_integrals(void **state)
+{
+    (void)state;
+    check_function(KERN_FN_SILU_INTEGRAL, 2.5e-7, 2e-15);
+    check_function(KERN_FN_GELU_INTEGRAL, 2.5e-7, 2e-15);
+    check_function(KERN_FN_RELU_INTEGRAL, 1e-7, 2e-16);
+}
+
+/* Values to ten digits, the limit at −∞, and the bounds of silu's slope (at ±2.39936). */
+static void test_silu_values(void **state)
+{
+    (void)state;
+    const double z[] = {1, -1, 5, -1000, -HUGE_VAL, 0};
+    const double limit = acos(-1) * acos(-1) / 12;
+    const double wanted[] = {0.3294426505, 0.1705573495, 11.717836340, limit, limit, 0};
+    const double tolerance[] = {5e-11, 5e-11, 5e-10, 1e-15, 1e-15, 1e-15};
+    double f[6];
+    kern_vmath_fn_f64(KERN_FN_SILU_INTEGRAL, f, NULL, NULL, z, 6);
+    for (size_t i = 0; i < 6; i++) {
+        assert_true(fabs(f[i] - wanted[i]) <= tolerance[i]);
+    }
+    const double turns[] = {2.39936, -2.39936};
+    double slope[2];
+    kern_vmath_fn_f64(KERN_FN_SILU, NULL, slope, NULL, turns, 2);
+    assert_true(fabs(slope[0] - 1.09984) <= 5e-6 && fabs(slope[1] + 0.09984) <= 5e-6);
+}
+
 /* The tail keeps relative accuracy, up to the rounding of z² in the exponent: a small activation is
  * small, not noise. */
 static void test_gelu_tail(void **state)
@@ -208,23 +254,45 @@ static void test_gelu_tail(void **state)
     }
 }
 
+/* What is z at ∞ and 1 in slope there, and 0 at −∞, with all derivatives. */
+static void check_ends(kern_fn fn, const float *s, const double *d, const float *x, const double *z)
+{
+    static const kern_fn integrals[] = {KERN_FN_SILU_INTEGRAL, KERN_FN_GELU_INTEGRAL,
+                                        KERN_FN_RELU_INTEGRAL};
+    static const double limits[] = {0.82246703342411321824, 0.25, 0};
+    size_t k = 0;
+    for (k = 0; k < 3 && fn != integrals[k]; k++) {
+    }
+    for (size_t at = 0; at < 5; at += 3) {
+        assert_true(k < 3 ? s[at] >= x[at] && d[at] >= z[at] : s[at] == x[at] && d[at] == z[at]);
+    }
+    for (size_t at = 1; at < 5; at += 3) {
+        const double limit = k < 3 ? limits[k] : 0;
+        assert_true(fabs((double)s[at] - limit) < (limit > 0 ? 1e-7 : 1e-30));
+        assert_true(fabs(d[at] - limit) < (limit > 0 ? 1e-15 : 1e-200));
+    }
+}
+
 static void test_functions_at_infinity_and_nan(void **state)
 {
     (void)state;
     for (kern_fn fn = KERN_FN_GELU; fn < KERN_FN_COUNT; fn++) {
+        const bool integral = fn >= KERN_FN_SILU_INTEGRAL;
+        const size_t first = integral ? 1 : 0; /* the order of f, f′, f″ that the ends are of */
         float x[] = {INFINITY, -INFINITY, (float)NAN, 1e38F, -1e38F};
         double z[] = {HUGE_VAL, -HUGE_VAL, (double)NAN, 1e300, -1e300};
-        float s[3][5];
-        double d[3][5];
+        float s[4][5] = {{0}};
+        double d[4][5] = {{0}};
         kern_vmath_fn_f32(fn, s[0], s[1], s[2], x, 5);
         kern_vmath_fn_f64(fn, d[0], d[1], d[2], z, 5);
+        check_ends(fn, s[0], d[0], x, z);
         for (size_t at = 0; at < 5; at += 3) {
-            assert_true(s[0][at] == x[at] && d[0][at] == z[at]);
-            assert_true(s[1][at] == 1 && d[1][at] == 1);
-            assert_true(fabs((double)s[2][at]) < 1e-30 && fabs(d[2][at]) < 1e-200);
+            assert_true(s[first][at] == x[at] && d[first][at] == z[at]);
+            assert_true(s[first + 1][at] == 1 && d[first + 1][at] == 1);
+            assert_true(fabs((double)s[first + 2][at]) < 1e-30 && fabs(d[first + 2][at]) < 1e-200);
         }
         for (size_t at = 1; at < 5; at += 3) {
-            for (size_t k = 0; k < 3; k++) {
+            for (size_t k = first; k < 3; k++) {
                 assert_true(fabs((double)s[k][at]) < 1e-30 && fabs(d[k][at]) < 1e-200);
             }
         }
@@ -315,6 +383,9 @@ int main(void)
         cmocka_unit_test(test_gelu),
         cmocka_unit_test(test_relu),
         cmocka_unit_test(test_softplus),
+        cmocka_unit_test(test_silu),
+        cmocka_unit_test(test_integrals),
+        cmocka_unit_test(test_silu_values),
         cmocka_unit_test(test_gelu_tail),
         cmocka_unit_test(test_functions_at_infinity_and_nan),
         cmocka_unit_test(test_function_outputs_are_independent),

@@ -228,6 +228,7 @@ static void push(adjoint *a, test_machine *k, const double *x)
         memcpy(test_derivative(k, k->graph.input), a->v_in, ROWS * D * sizeof *x);
     }
     kern_exec_forward(k->exec, &k->run);
+    kern_exec_tangents(k->exec, &k->run, 1);
     const kern_value last = k->graph.states[k->graph.n_steps];
     add_products(a, &a->forward, test_derivative(k, k->graph.nll), a->w_nll, ROWS);
     add_products(a, &a->forward, test_derivative(k, last), a->w_last, ROWS * D);

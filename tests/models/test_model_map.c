@@ -139,6 +139,64 @@ static void test_outputs_may_be_inputs(void **state)
     unmake(&c);
 }
 
+/* Tangents side by side are those one by one, up to the order of sums in products whose operands
+ * have more rows; splitting at whole groups changes no bit. */
+static void test_many_tangents(void **state)
+{
+    enum { MANY = 2 * MODEL_MAP_GROUP + 3 };
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        map_case c = make(i);
+        double *v = test_normals(MANY * SIZE, 1.0, i + 60);
+        double *jv = test_zeros(MANY * SIZE, sizeof *jv);
+        double y[SIZE], image[SIZE], single[SIZE];
+        model_map_step(c.map, c.x, image);
+        model_map_jvp_many(c.map, c.x, MANY, v, false, y, jv);
+        assert_memory_equal(y, image, sizeof y);
+        for (size_t t = 0; t < MANY; t++) {
+            model_map_jvp(c.map, c.x, v + t * SIZE, NULL, single);
+            const double size = sqrt(test_dot(single, single, SIZE));
+            for (size_t k = 0; k < SIZE; k++) {
+                assert_true(fabs(jv[t * SIZE + k] - single[k]) <= 1e-14 * size);
+            }
+        }
+        double *rest = v + MODEL_MAP_GROUP * SIZE;
+        model_map_jvp_many(c.map, c.x, MODEL_MAP_GROUP, v, false, NULL, v);
+        model_map_jvp_many(c.map, c.x, MANY - MODEL_MAP_GROUP, rest, false, NULL, rest);
+        assert_memory_equal(v, jv, MANY * SIZE * sizeof *v);
+        free(v);
+        free(jv);
+        unmake(&c);
+    }
+}
+
+/* The diagonal blocks, all at once, against tangents in one token after the other. */
+static void test_own_tokens(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        map_case c = make(i);
+        double own[SIZE];
+        model_map_jvp_many(c.map, c.x, 1, c.v, true, NULL, own);
+        for (size_t a = 0; a < N; a++) {
+            double single[SIZE] = {0};
+            memcpy(single + a * D, c.v + a * D, D * sizeof *single);
+            model_map_jvp(c.map, c.x, single, NULL, single);
+            const double size = sqrt(test_dot(single, single, SIZE));
+            for (size_t k = a * D; k < (a + 1) * D; k++) {
+                assert_true(fabs(own[k] - single[k]) <= 1e-14 * size);
+            }
+        }
+        model_map_jvp(c.map, c.x, c.v, NULL, c.v);
+        double gap = 0;
+        for (size_t k = D; k < SIZE; k++) {
+            gap = fmax(gap, fabs(own[k] - c.v[k]));
+        }
+        assert_true(gap > 1e-3); /* the rest of the Jacobian is not nothing */
+        unmake(&c);
+    }
+}
+
 static void refuse(const model *m, size_t tokens, const char *part)
 {
     model_map *map = NULL;
@@ -175,6 +233,8 @@ int main(void)
         cmocka_unit_test(test_tangents_are_derivatives),
         cmocka_unit_test(test_cotangents_agree_with_tangents),
         cmocka_unit_test(test_outputs_may_be_inputs),
+        cmocka_unit_test(test_many_tangents),
+        cmocka_unit_test(test_own_tokens),
         cmocka_unit_test(test_refusals),
     };
     kern_runtime_init();

@@ -88,6 +88,7 @@ check_libraries() {
             if ($0 ~ /<(cairo|pango)/) { only("cairo", "^viz/") }
             if ($0 ~ /<gsl\//) { only("GSL", "^(kernels|dyn)/") }
             if ($0 ~ /<(cblas|lapacke|openblas)/) { only("BLAS", "^kernels/kern_(blas|lapack)") }
+            if ($0 ~ /<arpack/) { only("ARPACK", "^kernels/kern_arpack") }
             if ($0 ~ /<(oneapi\/)?dnnl/) { only("oneDNN", "^kernels/kern_blas") }
             if ($0 ~ /<libxsmm/) { only("libxsmm", "^kernels/kern_blas") }
             if ($0 ~ /<omp\.h>/) { only("OpenMP", "^kernels/kern_parallel\\.c$") }

@@ -51,8 +51,10 @@ make_libraries() {
     printf '#include <cblas.h>\n#include <dnnl.h>\n' >kernels/kern_blas_a.c
     printf '#include <gsl/gsl_math.h>\n#include <omp.h>\n#pragma omp parallel\n' >dyn/dyn_a.c
     printf '#include <omp.h>\n#pragma omp parallel\n' >kernels/kern_parallel.c
-    faults='dyn/dyn_a.c:2 dyn/dyn_a.c:3 models/model_a.c:1 models/model_a.c:2 models/model_a.c:3
-        viz/viz_b.c:2 viz/viz_c.c:2 viz/viz_c.c:3'
+    printf '#include <arpack/arpack.h>\n' >kernels/kern_arpack_a.c
+    printf '#include <arpack/arpack.h>\n' >kernels/kern_lapack_a.c
+    faults='dyn/dyn_a.c:2 dyn/dyn_a.c:3 kernels/kern_lapack_a.c:1 models/model_a.c:1
+        models/model_a.c:2 models/model_a.c:3 viz/viz_b.c:2 viz/viz_c.c:2 viz/viz_c.c:3'
 }
 
 make_calls() {
