@@ -19,7 +19,7 @@
 #include <stdio.h>
 
 enum {
-    CLI_OPTIONS_MAX = 64, /* rows of a table */
+    CLI_OPTIONS_MAX = 96, /* rows of a table */
     CLI_LIST_MAX = 64,    /* values of a list option */
     CLI_VALUE_TEXT = 64   /* bytes of a default value shown by --help */
 };

@@ -4,6 +4,7 @@
  * so that its memory is its own.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "cli/cli_bench_dyn.h"
 #include "cli/cli_bench_products.h"
 #include "cli/cli_bench_train.h"
 #include "cli/cli_commands.h"
@@ -12,6 +13,8 @@
 #include "kernels/kern_parallel.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +22,7 @@
 typedef struct bench_settings {
     const char *name; /* "train" */
     const char *only; /* one case, or NULL */
+    const char *model;
     int threads;
     size_t rounds;
     double seconds;
@@ -40,13 +44,20 @@ static const cli_option options[] = {
      .kind = CLI_TEXT,
      .positional = true,
      .offset = offsetof(bench_settings, name),
-     .help = "what to measure: train, or products (matrix products at the sizes of train)"},
+     .help = "what to measure: train, products (matrix products at the sizes of train), or dyn "
+             "(analyses of a model's block as a map)"},
     {.name = "case",
      .value = "NAME",
      .kind = CLI_TEXT,
      .hide_default = true,
      .offset = offsetof(bench_settings, only),
-     .help = "one case instead of all, such as listops-ff2w"},
+     .help = "one case of train or dyn instead of all, such as listops-ff2w"},
+    {.name = "model",
+     .value = "RUN",
+     .kind = CLI_TEXT,
+     .hide_default = true,
+     .offset = offsetof(bench_settings, model),
+     .help = "folder of a trained model for dyn (default: NRGPT of width 64, random weights)"},
     {.name = "rounds",
      .value = "N",
      .kind = CLI_SIZE,
@@ -97,36 +108,55 @@ static void write_all(int to, const void *data, size_t size)
     }
 }
 
-/* Measures in a child process. The parent has used no threads yet, so forking is safe. */
-static kern_status measure(const cli_bench_case *bench, const bench_settings *s,
-                           cli_bench_result *result, kern_error *err)
+/* What a child process computes: `result`, plain numbers, from `job`. */
+typedef void bench_work(const void *job, void *result);
+
+/* Runs `work` in a child process. The parent has used no threads yet, so forking is safe. */
+static kern_status run_apart(const char *name, bench_work *work, const void *job, void *result,
+                             size_t size, kern_error *err)
 {
     int ends[2];
     if (pipe(ends) != 0) {
-        return kern_raise(err, KERN_IO, "no pipe for case %s (%s)", bench->name, strerror(errno));
+        return kern_raise(err, KERN_IO, "no pipe for case %s (%s)", name, strerror(errno));
     }
     (void)fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
         (void)close(ends[0]);
-        cli_bench_train_run(bench, s->threads, s->rounds, s->seconds, s->profile, result);
-        write_all(ends[1], result, sizeof *result);
+        work(job, result);
+        write_all(ends[1], result, size);
         _exit(0);
     }
     (void)close(ends[1]);
-    const bool complete = child > 0 && read_all(ends[0], result, sizeof *result);
+    const bool complete = child > 0 && read_all(ends[0], result, size);
     (void)close(ends[0]);
     if (child > 0) {
         (void)waitpid(child, NULL, 0);
     }
     if (!complete) {
         return kern_raise(err, KERN_NO_MEMORY, "case %s ended early; its memory may be too large",
-                          bench->name);
-    }
-    if (result->status != KERN_OK) {
-        return kern_raise(err, result->status, "case %s: %s", bench->name, result->text);
+                          name);
     }
     return KERN_OK;
+}
+
+static kern_status judge(const char *name, kern_status status, const char *text, kern_error *err)
+{
+    return status == KERN_OK ? KERN_OK : kern_raise(err, status, "case %s: %s", name, text);
+}
+
+/* ---- train ---------------------------------------------------------------------------------- */
+
+typedef struct train_job {
+    const cli_bench_case *bench;
+    const bench_settings *s;
+} train_job;
+
+static void work_train(const void *job, void *result)
+{
+    const train_job *t = job;
+    cli_bench_train_run(t->bench, t->s->threads, t->s->rounds, t->s->seconds, t->s->profile,
+                        result);
 }
 
 static void print_profile(const kern_profile *profile)
@@ -204,7 +234,9 @@ static kern_status bench_train(const bench_settings *s, cli_json *json, cJSON *r
         if (s->only != NULL && strcmp(s->only, cases[i].name) != 0) {
             continue;
         }
-        KERN_TRY(measure(&cases[i], s, &result, err));
+        const train_job job = {&cases[i], s};
+        KERN_TRY(run_apart(cases[i].name, work_train, &job, &result, sizeof result, err));
+        KERN_TRY(judge(cases[i].name, result.status, result.text, err));
         json_row(json, rows, &cases[i], &result);
         if (!s->json) {
             text_row(&cases[i], &result, s->profile);
@@ -212,6 +244,102 @@ static kern_status bench_train(const bench_settings *s, cli_json *json, cJSON *r
     }
     return KERN_OK;
 }
+
+/* ---- dyn ------------------------------------------------------------------------------------ */
+
+typedef struct dyn_job {
+    const cli_bench_dyn_case *bench;
+    cli_bench_dyn_job how;
+} dyn_job;
+
+static void work_dyn(const void *job, void *result)
+{
+    const dyn_job *d = job;
+    cli_bench_dyn_run(d->bench, &d->how, result);
+}
+
+static void dyn_json_row(cli_json *json, cJSON *rows, const cli_bench_dyn_case *bench,
+                         const cli_bench_dyn_result *r)
+{
+    cJSON *row = cli_json_child(json, rows, NULL);
+    cli_json_text(json, row, "name", cli_bench_dyn_name(bench));
+    cli_json_real(json, row, "rate", r->rate);
+    cli_json_text(json, row, "unit", cli_bench_dyn_unit(bench));
+    cli_json_real(json, row, "seconds", 1.0 / r->rate);
+    cli_json_real(json, row, "fraction", r->fraction);
+    if (cli_bench_dyn_reference(bench) != NULL) {
+        cli_json_text(json, row, "fraction_of", cli_bench_dyn_reference(bench));
+    }
+    cli_json_real(json, row, "us_per_token", r->us_per_token);
+    if (r->checked) {
+        cli_json_bool(json, row, "identical", r->identical);
+    } else {
+        cli_json_null(json, row, "identical");
+    }
+    cli_json_real(json, row, "max_rss_mb", r->max_rss_mb);
+    cli_json_size(json, row, "rounds", r->rounds);
+}
+
+static void dyn_text_row(const cli_bench_dyn_case *bench, const cli_bench_dyn_result *r)
+{
+    const char *reference = cli_bench_dyn_reference(bench);
+    char text[32] = "";
+    if (!isnan(r->us_per_token)) {
+        (void)snprintf(text, sizeof text, "%.1f us a token", r->us_per_token);
+    } else if (reference != NULL) {
+        (void)snprintf(text, sizeof text, "%.2f of %s", r->fraction, reference);
+    }
+    (void)printf("%-18s %11.4g %-14s %10.4g %8.0f %-10s %s\n", cli_bench_dyn_name(bench), r->rate,
+                 cli_bench_dyn_unit(bench), 1e3 / r->rate, r->max_rss_mb,
+                 !r->checked    ? ""
+                 : r->identical ? "identical"
+                                : "DIFFERENT",
+                 text);
+    (void)fflush(stdout);
+}
+
+static kern_status check_dyn_case(const bench_settings *s, kern_error *err)
+{
+    char names[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < cli_bench_dyn_count() && used < sizeof names; i++) {
+        const char *name = cli_bench_dyn_name(cli_bench_dyn_at(i));
+        if (s->only == NULL || strcmp(s->only, name) == 0) {
+            return KERN_OK;
+        }
+        used +=
+            (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", name);
+    }
+    return kern_raise(err, KERN_INVALID_ARGUMENT, "--case is \"%s\"; accepted are %s", s->only,
+                      names);
+}
+
+static kern_status bench_dyn(const bench_settings *s, cli_json *json, cJSON *rows, kern_error *err)
+{
+    KERN_TRY(check_dyn_case(s, err));
+    if (!s->json) {
+        (void)printf("%-18s %11s %-14s %10s %8s %-10s\n", "case", "per second", "unit", "ms each",
+                     "MB", "threads");
+    }
+    for (size_t i = 0; i < cli_bench_dyn_count(); i++) {
+        const cli_bench_dyn_case *bench = cli_bench_dyn_at(i);
+        const char *name = cli_bench_dyn_name(bench);
+        const dyn_job job = {bench, {s->model, s->threads, s->rounds, s->seconds}};
+        cli_bench_dyn_result result;
+        if (s->only != NULL && strcmp(s->only, name) != 0) {
+            continue;
+        }
+        KERN_TRY(run_apart(name, work_dyn, &job, &result, sizeof result, err));
+        KERN_TRY(judge(name, result.status, result.text, err));
+        dyn_json_row(json, rows, bench, &result);
+        if (!s->json) {
+            dyn_text_row(bench, &result);
+        }
+    }
+    return KERN_OK;
+}
+
+/* ---- products ------------------------------------------------------------------------------- */
 
 static kern_status bench_products(const bench_settings *s, cli_json *json, cJSON *rows,
                                   kern_error *err)
@@ -246,6 +374,7 @@ static const struct {
 } benches[] = {
     {"train", bench_train},
     {"products", bench_products},
+    {"dyn", bench_dyn},
 };
 
 static kern_status run(cli_call *call, const void *settings, kern_error *err)
@@ -267,19 +396,23 @@ static kern_status run(cli_call *call, const void *settings, kern_error *err)
         cli_json_fini(&json);
         return status;
     }
-    return kern_raise(err, KERN_INVALID_ARGUMENT, "NAME is \"%s\"; accepted are train and products",
-                      s->name);
+    return kern_raise(err, KERN_INVALID_ARGUMENT,
+                      "NAME is \"%s\"; accepted are train, products and dyn", s->name);
 }
 
 const cli_command cli_bench = {
     .name = "bench",
     .purpose = "measures throughput beside the machine's own limit",
     .description =
-        "Trains NRGPT models of fixed sizes on random tokens. Rates are medians over rounds; the "
+        "train: trains NRGPT models of fixed sizes on random tokens. Rates are medians over "
+        "rounds; the "
         "fraction of peak compares the floating-point operations that causal training needs with "
         "the single-precision multiply-adds that the same threads reach in registers, measured "
-        "before each round; the largest counts. Close other programs first.",
-    .example = "basin bench train --case listops-ff2w",
+        "before each round; the largest counts. dyn: steps, products by the Jacobian, exponents, "
+        "multipliers and scans on a model's block as a map, each beside the plain steps, or the "
+        "one "
+        "thread, that take turns with it. Close other programs first.",
+    .example = "basin bench train --case listops-ff2w\nbasin bench dyn",
     .options = options,
     .n_options = sizeof options / sizeof options[0],
     .settings_size = sizeof(bench_settings),

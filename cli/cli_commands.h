@@ -16,8 +16,12 @@ extern const cli_command cli_selftest;
 extern const cli_command cli_bench;
 extern const cli_command cli_orbit;
 extern const cli_command cli_orbit_diagram;
+extern const cli_command cli_continue;
 extern const cli_command cli_lyapunov;
+extern const cli_command cli_chaos;
+extern const cli_command cli_rqa;
 extern const cli_command cli_multipliers;
 extern const cli_command cli_fixed_points;
+extern const cli_command cli_basins;
 
 #endif

@@ -4,10 +4,12 @@
  */
 #include "cli/cli_commands.h"
 #include "cli/cli_json.h"
+#include "cli/cli_lyapunov_scan.h"
 #include "cli/cli_map.h"
 #include "cli/cli_progress.h"
 #include "cli/cli_signal.h"
 #include "dyn/dyn_lyapunov.h"
+#include "kernels/kern_parallel.h"
 #include "kernels/kern_size.h"
 
 #include <math.h>
@@ -24,7 +26,10 @@ typedef struct lyapunov_settings {
     size_t window;
     size_t resamples;
     uint64_t seed;
+    int threads;
     bool series;
+    cli_vary vary;
+    cli_files files;
     bool json;
 } lyapunov_settings;
 
@@ -81,11 +86,15 @@ static const cli_option options[] = {
      .high = 1 << 20,
      .offset = offsetof(lyapunov_settings, resamples),
      .help = "of the bootstrap; below 2 there are no standard errors"},
+    {.kind = CLI_HEADING, .help = "Against a parameter"},
+    CLI_OPTIONS_VARY(lyapunov_settings, vary, false),
+    CLI_OPTIONS_FILES(lyapunov_settings, files, "parameter, exponents, errors; with --vary"),
     {.kind = CLI_HEADING, .help = "Results"},
     {.name = "series",
      .kind = CLI_FLAG,
      .offset = offsetof(lyapunov_settings, series),
      .help = "adds the exponents of every window to the JSON object"},
+    CLI_OPTION_THREADS(lyapunov_settings),
     CLI_OPTION_JSON(lyapunov_settings),
 };
 
@@ -97,6 +106,8 @@ static void defaults(void *settings)
                                                          .ttr = o.ttr,
                                                          .frame_ttr = o.frame_ttr,
                                                          .resamples = o.resamples,
+                                                         .threads = kern_parallel_processors(),
+                                                         .vary = {.n = 200},
                                                          .seed = o.seed};
 }
 
@@ -107,13 +118,9 @@ typedef struct lyapunov_job {
     dyn_lyapunov result;
 } lyapunov_job;
 
-static kern_status compute(lyapunov_job *job, kern_error *err)
+static dyn_lyapunov_options options_of(const lyapunov_settings *s, const dyn_map *map)
 {
-    const lyapunov_settings *s = job->s;
     dyn_lyapunov_options o = dyn_lyapunov_options_default();
-    cli_progress progress;
-    KERN_TRY(cli_map_open(&job->system, &s->system, err));
-    const dyn_map *map = job->system.map;
     const size_t width = s->block == DYN_LYAPUNOV_WHOLE ? map->size : map->block_width;
     o.k = s->k > 0 ? s->k : kern_size_min(width, DEFAULT_K);
     o.steps = s->steps;
@@ -123,6 +130,15 @@ static kern_status compute(lyapunov_job *job, kern_error *err)
     o.resamples = s->resamples;
     o.block = s->block;
     o.seed = s->seed;
+    o.workers = s->threads;
+    return o;
+}
+
+static kern_status compute(lyapunov_job *job, kern_error *err)
+{
+    const dyn_map *map = job->system.map;
+    dyn_lyapunov_options o = options_of(job->s, map);
+    cli_progress progress;
     o.progress = cli_run_watch;
     o.context = &progress;
     cli_signal_watch();
@@ -206,17 +222,48 @@ static void print_text(const lyapunov_job *job)
     }
 }
 
+static kern_status check_options(const cli_call *call, const lyapunov_settings *s, kern_error *err)
+{
+    static const char *const only[] = {"out", "csv", "n"};
+    KERN_TRY(cli_vary_check(call, &s->vary, only, sizeof only / sizeof only[0], err));
+    if (s->series && s->vary.name != NULL) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "--series is given with --vary; accepted is one of them");
+    }
+    return cli_files_check(&s->files, err);
+}
+
+static kern_status run_scan(cli_call *call, const lyapunov_job *job, kern_error *err)
+{
+    const lyapunov_settings *s = job->s;
+    const cli_lyapunov_scan request = {.vary = s->vary,
+                                       .files = s->files,
+                                       .at = options_of(s, job->system.map),
+                                       .threads = s->threads,
+                                       .json = s->json};
+    return cli_lyapunov_scan_run(call, job->system.map, &request, err);
+}
+
+static kern_status run_point(cli_call *call, lyapunov_job *job, kern_error *err)
+{
+    KERN_TRY(compute(job, err));
+    call->check_failed = job->result.status != KERN_OK;
+    if (job->s->json) {
+        return print_json(job, err);
+    }
+    print_text(job);
+    return KERN_OK;
+}
+
 static kern_status run(cli_call *call, const void *settings, kern_error *err)
 {
     lyapunov_job job = {.s = settings};
-    kern_status status = compute(&job, err);
+    kern_status status = check_options(call, job.s, err);
     if (status == KERN_OK) {
-        call->check_failed = job.result.status != KERN_OK;
-        if (job.s->json) {
-            status = print_json(&job, err);
-        } else {
-            print_text(&job);
-        }
+        status = cli_map_open(&job.system, &job.s->system, err);
+    }
+    if (status == KERN_OK) {
+        status = job.s->vary.name != NULL ? run_scan(call, &job, err) : run_point(call, &job, err);
     }
     dyn_lyapunov_fini(&job.result);
     cli_map_fini(&job.system);
@@ -230,8 +277,11 @@ const cli_command cli_lyapunov = {
         "Measures the mean growth rates of tangent vectors along an orbit by QR decompositions, in "
         "natural logarithm per step, the largest first, with standard errors by a block bootstrap, "
         "the mean of ln|det J|, which is the sum of all exponents, and the Kaplan-Yorke dimension. "
-        "When the orbit is lost the status says how, and the exit status is 1.",
+        "When the orbit is lost the status says how, and the exit status is 1. With --vary, the "
+        "same "
+        "at every value of a parameter, by all threads; then it is 1 when every orbit is lost.",
     .example = "basin lyapunov --map henon --steps 100000\n"
+               "basin lyapunov --map henon --vary a --from 1 --to 1.4 --n 400 --out henon.csv\n"
                "basin lyapunov --model run --prompt \"( max_10 3 5 )\" --block 2 --k 4",
     .options = options,
     .n_options = sizeof options / sizeof options[0],

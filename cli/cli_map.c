@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/cli_map.h"
 
+#include "dyn/dyn_chart.h"
 #include "dyn/dyn_classical.h"
+#include "dyn/dyn_frozen.h"
 #include "dyn/dyn_plugin.h"
 #include "models/model_dynamics.h"
 
@@ -25,6 +27,11 @@ static kern_status check_options(const cli_map_options *o, kern_error *err)
                           o->model != NULL ? "--model" : "--prompt",
                           o->model != NULL ? "--prompt" : "--model");
     }
+    if (o->sigma != NULL && strcmp(o->sigma, "trained") == 0 && o->model == NULL) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "--sigma is trained, which a map without a trained number of steps does "
+                          "not have; accepted are start and a number");
+    }
     return KERN_OK;
 }
 
@@ -41,24 +48,44 @@ static kern_status open_model(cli_map *m, const cli_map_options *o, kern_error *
     return status;
 }
 
+/* The parameters of a chart come into being with it, after those of the map inside. */
+static bool waits_for_chart(const cli_map_options *o, const char *assignment)
+{
+    static const char *const own[] = {"rate=", "sigma_scale="};
+    for (size_t i = 0; (o->chart || o->chart_if_norm) && i < sizeof own / sizeof own[0]; i++) {
+        if (strncmp(assignment, own[i], strlen(own[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static kern_status apply(dyn_map *map, const cli_map_options *o, bool late, kern_error *err)
+{
+    for (size_t i = 0; i < o->params.n; i++) {
+        const dyn_assignment assignment = {.text = o->params.items[i]};
+        if (waits_for_chart(o, assignment.text) == late) {
+            KERN_TRY(dyn_assignment_apply(&assignment, map, err));
+        }
+    }
+    return KERN_OK;
+}
+
 static kern_status open_system(cli_map *m, const cli_map_options *o, kern_error *err)
 {
     dyn_assignment list[CLI_LIST_MAX];
-    const size_t n = o->params.n;
-    for (size_t i = 0; i < n; i++) {
-        list[i].text = o->params.items[i];
+    size_t n = 0;
+    if (o->model != NULL) {
+        KERN_TRY(open_model(m, o, err));
+        return apply(m->map, o, false, err);
     }
-    if (o->map != NULL) {
-        return dyn_classical_create(&m->map, o->map, list, n, err);
+    for (size_t i = 0; i < o->params.n; i++) {
+        if (!waits_for_chart(o, o->params.items[i])) {
+            list[n++].text = o->params.items[i];
+        }
     }
-    if (o->plugin != NULL) {
-        return dyn_plugin_create(&m->map, o->plugin, list, n, err);
-    }
-    KERN_TRY(open_model(m, o, err));
-    for (size_t i = 0; i < n; i++) {
-        KERN_TRY(dyn_assignment_apply(&list[i], m->map, err));
-    }
-    return KERN_OK;
+    return o->map != NULL ? dyn_classical_create(&m->map, o->map, list, n, err)
+                          : dyn_plugin_create(&m->map, o->plugin, list, n, err);
 }
 
 static kern_status read_start(dyn_map *map, const char *text, kern_error *err)
@@ -80,11 +107,126 @@ static kern_status read_start(dyn_map *map, const char *text, kern_error *err)
                             n, map->kind->name, map->size);
 }
 
+/* ---- One token, and charts --------------------------------------------------------------------
+ */
+
+/* What --sigma asks for. */
+typedef struct cli_pin {
+    const char *word; /* "trained", "start" or "number" */
+    double *state;    /* of the whole map, owned: where scales and held tokens come from */
+    double *scales;   /* owned; NULL: those of the state */
+} cli_pin;
+
+static void fini_pin(cli_pin *pin)
+{
+    free(pin->state);
+    free(pin->scales);
+}
+
+static kern_status read_scale(cli_pin *pin, const dyn_map *map, const char *text, kern_error *err)
+{
+    double value;
+    if (cli_args_read_real(&value, text, NULL) != KERN_OK || !(value > 0.0)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "--sigma is \"%.40s\"; accepted are trained, start and a number above 0",
+                          text);
+    }
+    pin->word = "number";
+    pin->scales = malloc(map->block_count * sizeof *pin->scales);
+    if (pin->scales == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for %zu scales", map->block_count);
+    }
+    for (size_t a = 0; a < map->block_count; a++) {
+        pin->scales[a] = value;
+    }
+    return KERN_OK;
+}
+
+static kern_status read_pin(cli_pin *pin, cli_map *m, const char *text, kern_error *err)
+{
+    dyn_map *map = m->map;
+    *pin = (cli_pin){.word = text != NULL ? text : m->has_run ? "trained" : "start"};
+    pin->state = malloc(map->size * sizeof *pin->state);
+    if (pin->state == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for %zu numbers", map->size);
+    }
+    if (strcmp(pin->word, "trained") == 0) {
+        model_dynamics_trained_state(map, pin->state);
+        return KERN_OK;
+    }
+    memcpy(pin->state, map->start, map->size * sizeof *pin->state);
+    return strcmp(pin->word, "start") == 0 ? KERN_OK : read_scale(pin, map, text, err);
+}
+
+static kern_status read_token(const dyn_map *map, const char *text, size_t *token, kern_error *err)
+{
+    uint64_t value;
+    if (cli_args_read_u64(&value, text, NULL) != KERN_OK || value >= map->block_count) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "--token is \"%.40s\"; accepted are 0 to %zu",
+                          text, map->block_count - 1);
+    }
+    *token = (size_t)value;
+    return KERN_OK;
+}
+
+/* `wrapped` takes the place of the map. */
+static void replace(cli_map *m, dyn_map *wrapped)
+{
+    dyn_map_destroy(m->map);
+    m->map = wrapped;
+}
+
+/* One block, or the chart, or the chart of one block; `state` then is that of the block. */
+static kern_status wrap(cli_map *m, const cli_map_options *o, bool chart, const cli_pin *pin,
+                        kern_error *err)
+{
+    dyn_map *wrapped = NULL;
+    const double *state = pin->state;
+    size_t token = 0;
+    if (o->token != NULL) {
+        KERN_TRY(read_token(m->map, o->token, &token, err));
+        KERN_TRY(dyn_frozen_create(&wrapped, m->map, token, state, err));
+        replace(m, wrapped);
+        state = m->map->start;
+    }
+    if (!chart) {
+        return apply(m->map, o, true, err);
+    }
+    KERN_TRY(dyn_chart_create(&wrapped, m->map, state, pin->scales, err));
+    replace(m, wrapped);
+    m->pinned = strcmp(pin->word, "trained") == 0 ? "trained"
+                : pin->scales != NULL             ? "number"
+                                                  : "start";
+    return apply(m->map, o, true, err);
+}
+
+static kern_status restrict_map(cli_map *m, const cli_map_options *o, kern_error *err)
+{
+    cli_pin pin;
+    const bool has_norm = m->map->gauge != DYN_GAUGE_NONE;
+    const bool chart = o->chart || (o->chart_if_norm && has_norm);
+    if (o->token == NULL && !chart) {
+        return o->sigma == NULL
+                   ? apply(m->map, o, true, err)
+                   : kern_raise(err, KERN_INVALID_ARGUMENT,
+                                "--sigma is given without --chart or --token; accepted are both");
+    }
+    kern_status status = read_pin(&pin, m, o->sigma, err);
+    if (status == KERN_OK) {
+        status = wrap(m, o, chart, &pin, err);
+    }
+    fini_pin(&pin);
+    return status;
+}
+
 kern_status cli_map_open(cli_map *m, const cli_map_options *options, kern_error *err)
 {
     KERN_TRY(check_options(options, err));
     KERN_TRY(open_system(m, options, err));
-    return options->x0 != NULL ? read_start(m->map, options->x0, err) : KERN_OK;
+    if (options->x0 != NULL) {
+        KERN_TRY(read_start(m->map, options->x0, err));
+    }
+    return restrict_map(m, options, err);
 }
 
 void cli_map_fini(cli_map *m)
@@ -179,5 +321,8 @@ void cli_map_describe(cli_json *json, const dyn_map *map)
     cJSON *params = cli_json_child(json, json->object, "params");
     for (size_t i = 0; i < map->n_params; i++) {
         cli_json_real(json, params, map->param_info[i].name, map->params[i]);
+    }
+    if (dyn_chart_is(map)) {
+        (void)cli_json_reals(json, json->object, "sigma", dyn_chart_sigma(map), map->block_count);
     }
 }

@@ -20,6 +20,10 @@ typedef struct cli_map_options {
     const char *prompt;
     const char *x0;
     cli_list params;
+    bool chart;         /* the map of directions with pinned scales (dyn/dyn_chart.h) */
+    const char *sigma;  /* NULL, "trained", "start" or a number */
+    const char *token;  /* NULL, or a number: that block alone (dyn/dyn_frozen.h) */
+    bool chart_if_norm; /* set by subcommands: as --chart for maps that have one */
 } cli_map_options;
 
 /* Rows of a table of options whose settings `type` hold a cli_map_options `member`. */
@@ -49,6 +53,23 @@ typedef struct cli_map_options {
          .kind = CLI_TEXT,                                                                         \
          .offset = offsetof(type, member.prompt),                                                  \
          .help = "text whose embedded tokens the model's block starts from"},                      \
+        {.name = "token",                                                                          \
+         .value = "A",                                                                             \
+         .kind = CLI_TEXT,                                                                         \
+         .offset = offsetof(type, member.token),                                                   \
+         .help = "the map of token A alone, counted from 0, with all others held"},                \
+        {.name = "chart",                                                                          \
+         .kind = CLI_FLAG,                                                                         \
+         .offset = offsetof(type, member.chart),                                                   \
+         .help = "follows the direction of every token with its scale pinned, for maps with a "    \
+                 "norm; adds the parameters rate and sigma_scale"},                                \
+        {.name = "sigma",                                                                          \
+         .value = "trained|start|X",                                                               \
+         .kind = CLI_TEXT,                                                                         \
+         .offset = offsetof(type, member.sigma),                                                   \
+         .help = "where --chart pins scales and --token holds the others, and both start: after "  \
+                 "the trained number of steps (default for --model), at the map's start, or "      \
+                 "there with this scale"},                                                         \
     {                                                                                              \
         .name = "x0", .value = "A,B,...", .kind = CLI_TEXT, .offset = offsetof(type, member.x0),   \
         .help = "state to start from (default: the map's own start)"                               \
@@ -66,11 +87,14 @@ typedef struct cli_map {
     dyn_map *map; /* owned; its start is --x0 where that was given */
     cli_run run;  /* of --model */
     bool has_run;
+    const char *pinned; /* "trained", "start" or "number": where a chart's scales come from; NULL
+                         * without a chart */
 } cli_map;
 
 /* Makes the map. KERN_INVALID_ARGUMENT naming the option when none or several of --map, --plugin
  * and --model are given, when --prompt and --model do not come together, and when --x0 has another
- * number of coordinates; errors of the constructors. */
+ * number of coordinates; errors of the constructors. --x0 is a state of
+ * the whole map, before --token and --chart. */
 kern_status cli_map_open(cli_map *m, const cli_map_options *options, kern_error *err);
 void cli_map_fini(cli_map *m);
 
@@ -80,7 +104,8 @@ void cli_map_fini(cli_map *m);
 kern_status cli_map_read_box(const dyn_map *map, const char *text, double **lo, const double **hi,
                              kern_error *err);
 
-/* Adds "map" and "params" to the result: what was analysed. */
+/* Adds "map" and "params" to the result, and of a chart "sigma", the scales of the blocks: what was
+ * analysed. */
 void cli_map_describe(cli_json *json, const dyn_map *map);
 
 #endif

@@ -6,10 +6,13 @@
 #include "cli/cli_json.h"
 #include "cli/cli_map.h"
 #include "cli/cli_progress.h"
+#include "cli/cli_relative.h"
 #include "cli/cli_signal.h"
+#include "cli/cli_spectrum.h"
 #include "dyn/dyn_assignment.h"
 #include "dyn/dyn_fixed_points.h"
 #include "dyn/dyn_multipliers.h"
+#include "kernels/kern_parallel.h"
 #include "kernels/kern_size.h"
 
 #include <math.h>
@@ -24,9 +27,12 @@ typedef struct multipliers_settings {
     bool solve;
     size_t period;
     double tol;
+    size_t settle;
     size_t block;
     size_t horizon;
     bool vectors;
+    cli_spectrum_options leading;
+    int threads;
     bool json;
 } multipliers_settings;
 
@@ -42,7 +48,8 @@ static const cli_option options[] = {
     {.name = "solve",
      .kind = CLI_FLAG,
      .offset = offsetof(multipliers_settings, solve),
-     .help = "first finds the cycle near the point by Newton's method"},
+     .help = "first finds the cycle near the point by Newton's method; for a map with a norm, as "
+             "--model, the relative equilibrium of its chart, token by token"},
     {.name = "period",
      .value = "P",
      .kind = CLI_SIZE,
@@ -57,6 +64,13 @@ static const cli_option options[] = {
      .high = 1,
      .offset = offsetof(multipliers_settings, tol),
      .help = "largest residual of --solve; it must exceed the rounding of the largest coordinate"},
+    {.name = "settle",
+     .value = "N",
+     .kind = CLI_SIZE,
+     .low = 0,
+     .high = CLI_STEPS_MAX,
+     .offset = offsetof(multipliers_settings, settle),
+     .help = "steps from the point to where --solve begins, for maps of several tokens and charts"},
     {.kind = CLI_HEADING, .help = "Multipliers"},
     {.name = "block",
      .value = "A",
@@ -77,7 +91,9 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      .offset = offsetof(multipliers_settings, vectors),
      .help = "adds eigenvectors and their residuals |Jv - mv| to the JSON object"},
+    CLI_OPTIONS_SPECTRUM(multipliers_settings, leading),
     {.kind = CLI_HEADING, .help = "Results"},
+    CLI_OPTION_THREADS(multipliers_settings),
     CLI_OPTION_JSON(multipliers_settings),
 };
 
@@ -87,8 +103,11 @@ static void defaults(void *settings)
     *(multipliers_settings *)settings =
         (multipliers_settings){.period = o.period,
                                .tol = dyn_fixed_points_options_default().tol,
+                               .settle = dyn_cascade_options_default().settle,
                                .block = o.block,
-                               .horizon = o.horizon};
+                               .horizon = o.horizon,
+                               .threads = kern_parallel_processors(),
+                               .leading = cli_spectrum_options_default()};
 }
 
 /* One call. */
@@ -100,6 +119,8 @@ typedef struct multipliers_job {
     double residual; /* distance of the image of the last state from the first, or of the search */
     kern_status status;
     dyn_multipliers result;
+    dyn_spectrum leading;  /* with --k, instead of the above */
+    cli_relative relative; /* of a map of blocks or a chart that was solved */
 } multipliers_job;
 
 /* ---- Computing --------------------------------------------------------------------------- */
@@ -108,6 +129,13 @@ typedef struct multipliers_job {
 static bool returns(const multipliers_job *job)
 {
     return job->residual <= job->s->tol;
+}
+
+/* Block by block is how causal maps and charts are solved; a cycle of several states is not. */
+static bool solves_blocks(const multipliers_job *job)
+{
+    const dyn_map *map = job->system.map;
+    return job->s->solve && job->s->period == 1 && (map->block_count > 1 || dyn_chart_is(map));
 }
 
 /* --at into the first state. */
@@ -161,6 +189,20 @@ static kern_status solve(multipliers_job *job, kern_error *err)
     return KERN_OK;
 }
 
+/* A fixed point block by block, in place of the first state. Blocks that are not solved are
+ * reported with the others. */
+static kern_status solve_blocks(multipliers_job *job, kern_error *err)
+{
+    const dyn_cascade *cascade = &job->relative.cascade;
+    dyn_cascade_options o = dyn_cascade_options_default();
+    o.settle = job->s->settle;
+    o.tol = job->s->tol;
+    KERN_TRY(cli_relative_solve(&job->relative, &job->system, job->states, &o, err));
+    memcpy(job->states, cascade->state, cascade->size * sizeof *cascade->state);
+    job->residual = cascade->residual;
+    return KERN_OK;
+}
+
 /* The states after the first one, as the map has them. */
 static void follow(multipliers_job *job)
 {
@@ -187,6 +229,9 @@ static kern_status prepare_states(multipliers_job *job, kern_error *err)
                           job->period + 1, map->size);
     }
     KERN_TRY(read_point(job, err));
+    if (solves_blocks(job)) {
+        return solve_blocks(job, err);
+    }
     if (job->s->solve) {
         return solve(job, err);
     }
@@ -199,15 +244,27 @@ static kern_status compute(multipliers_job *job, kern_error *err)
     const multipliers_settings *s = job->s;
     dyn_multipliers_options o = dyn_multipliers_options_default();
     cli_progress progress;
-    KERN_TRY(cli_map_open(&job->system, &s->system, err));
+    cli_map_options system = s->system;
+    system.chart_if_norm = s->solve;
+    KERN_TRY(cli_map_open(&job->system, &system, err));
     KERN_TRY(prepare_states(job, err));
     if (job->status != KERN_OK) {
+        return KERN_OK;
+    }
+    if (s->leading.k > 0) {
+        KERN_TRY(cli_spectrum_compute(&job->leading, &s->leading, job->system.map, job->states,
+                                      job->period, s->block, s->vectors, err));
+        job->status = job->leading.status;
+        if (job->status == KERN_OK && job->relative.cascade.blocks != NULL) {
+            job->status = job->relative.cascade.status;
+        }
         return KERN_OK;
     }
     o.period = job->period;
     o.horizon = s->horizon;
     o.vectors = s->vectors;
     o.block = s->block;
+    o.workers = s->threads;
     o.progress = cli_run_watch;
     o.context = &progress;
     cli_signal_watch();
@@ -216,7 +273,31 @@ static kern_status compute(multipliers_job *job, kern_error *err)
         dyn_multipliers_init(&job->result, job->system.map, job->states, &o, err);
     cli_progress_finish(&progress);
     job->status = job->result.status;
-    return status;
+    if (status != KERN_OK || job->relative.cascade.blocks == NULL) {
+        return status;
+    }
+    job->status = job->status == KERN_OK ? job->relative.cascade.status : job->status;
+    return cli_relative_measure(&job->relative, &job->system, &job->result, err);
+}
+
+static double spectral_radius(const multipliers_job *job)
+{
+    if (job->s->leading.k > 0) {
+        return cli_spectrum_radius(&job->leading, &job->s->leading);
+    }
+    return job->status == KERN_OK ? job->result.spectral_radius : (double)NAN;
+}
+
+/* 1 stable, 0 not stable, −1 undecided. */
+static int stability(const multipliers_job *job)
+{
+    if (!returns(job)) {
+        return -1;
+    }
+    if (job->s->leading.k > 0) {
+        return cli_spectrum_verdict(&job->leading, &job->s->leading);
+    }
+    return job->result.stable ? 1 : 0;
 }
 
 /* ---- Printing ---------------------------------------------------------------------------- */
@@ -240,7 +321,8 @@ static void add_vector(cli_json *json, cJSON *parent, const dyn_multipliers_bloc
     }
 }
 
-static void add_block(cli_json *json, cJSON *blocks, const dyn_multipliers_block *b)
+static void add_block(cli_json *json, cJSON *blocks, const cli_relative *relative,
+                      const dyn_multipliers_block *b)
 {
     cJSON *block = cli_json_child(json, blocks, NULL);
     cli_json_size(json, block, "token", b->block);
@@ -248,10 +330,12 @@ static void add_block(cli_json *json, cJSON *blocks, const dyn_multipliers_block
     for (size_t j = 0; j < b->n; j++) {
         add_complex(json, values, b->re[j], b->im[j]);
     }
+    cli_json_size(json, block, "gauge", b->n_zeros);
     cli_json_real(json, block, "spectral_radius", b->spectral_radius);
     cli_json_real(json, block, "transient_growth", b->transient_growth);
     cli_json_size(json, block, "transient_step", b->transient_step);
     cli_json_text(json, block, "status", kern_status_word(b->status));
+    cli_relative_add(json, block, relative, b->block);
     if (b->vectors != NULL) {
         (void)cli_json_reals(json, block, "residuals", b->residuals, b->n);
         cJSON *vectors = cli_json_array(json, block, "vectors");
@@ -261,26 +345,37 @@ static void add_block(cli_json *json, cJSON *blocks, const dyn_multipliers_block
     }
 }
 
-static kern_status print_json(const multipliers_job *job, kern_error *err)
+static void add_blocks(cli_json *json, const multipliers_job *job)
 {
     const dyn_multipliers *m = &job->result;
+    if (job->s->leading.k > 0) {
+        cli_spectrum_add(json, &job->leading, &job->s->leading);
+        return;
+    }
+    cJSON *blocks = cli_json_array(json, json->object, "blocks");
+    for (size_t i = 0; i < m->n_blocks; i++) {
+        add_block(json, blocks, &job->relative, &m->blocks[i]);
+    }
+}
+
+static kern_status print_json(const multipliers_job *job, kern_error *err)
+{
     cli_json json;
     cli_json_init(&json);
     cli_map_describe(&json, job->system.map);
-    cJSON *blocks = cli_json_array(&json, json.object, "blocks");
-    for (size_t i = 0; i < m->n_blocks; i++) {
-        add_block(&json, blocks, &m->blocks[i]);
-    }
-    cli_json_real(&json, json.object, "spectral_radius",
-                  job->status == KERN_OK ? m->spectral_radius : (double)NAN);
-    if (returns(job)) {
-        cli_json_bool(&json, json.object, "stable", m->stable);
+    add_blocks(&json, job);
+    cli_json_real(&json, json.object, "spectral_radius", spectral_radius(job));
+    if (stability(job) >= 0) {
+        cli_json_bool(&json, json.object, "stable", stability(job) > 0);
     } else {
         cli_json_null(&json, json.object, "stable");
     }
     (void)cli_json_reals(&json, json.object, "x", job->states, job->system.map->size);
     cli_json_size(&json, json.object, "period", job->period);
     cli_json_real(&json, json.object, "residual", job->residual);
+    if (job->system.pinned != NULL) {
+        cli_json_text(&json, json.object, "pinned_at", job->system.pinned);
+    }
     cli_json_size(&json, json.object, "horizon", job->s->horizon);
     cli_json_text(&json, json.object, "status", kern_status_word(job->status));
     return cli_json_print(&json, err);
@@ -290,14 +385,34 @@ static void print_block(const dyn_multipliers_block *b)
 {
     (void)printf("%6zu %14.9g %14.6g at %-4zu", b->block, b->spectral_radius, b->transient_growth,
                  b->transient_step);
-    for (size_t j = 0; j < b->n && j < SHOWN_VALUES; j++) {
+    const size_t n = b->n - b->n_zeros;
+    for (size_t j = 0; j < n && j < SHOWN_VALUES; j++) {
         if (b->im[j] != 0.0) {
             (void)printf(" %.9g%+.9gi", b->re[j], b->im[j]);
         } else {
             (void)printf(" %.9g", b->re[j]);
         }
     }
-    (void)printf("%s\n", b->n > SHOWN_VALUES ? " ..." : "");
+    (void)printf("%s\n", n > SHOWN_VALUES ? " ..." : "");
+}
+
+static void print_verdict(const multipliers_job *job)
+{
+    const double radius = spectral_radius(job);
+    const int stable = stability(job);
+    (void)printf("\n");
+    if (isfinite(radius)) {
+        (void)printf("spectral radius %.9g; ", radius);
+    }
+    (void)printf("period %zu, residual %.2g: ", job->period, job->residual);
+    if (!returns(job)) {
+        (void)printf("the state does not return, so this is the Jacobian along an orbit and no "
+                     "verdict; --solve looks for a cycle\n");
+    } else if (stable < 0) {
+        (void)printf("no verdict on stability, which takes --which modulus\n");
+    } else {
+        (void)printf("%s\n", stable > 0 ? "stable" : "not stable");
+    }
 }
 
 static void print_text(const multipliers_job *job)
@@ -305,6 +420,12 @@ static void print_text(const multipliers_job *job)
     const dyn_multipliers *m = &job->result;
     const dyn_map *map = job->system.map;
     (void)printf("%s: %s\n\n", map->kind->name, map->kind->formula);
+    if (job->relative.cascade.blocks != NULL) {
+        cli_relative_print(&job->relative, &job->system);
+    }
+    if (job->s->leading.k > 0) {
+        cli_spectrum_print(&job->leading, &job->s->leading);
+    }
     if (m->n_blocks > 0) {
         (void)printf("%6s %14s %14s %7s %s\n", map->block_count > 1 ? "token" : "", "radius",
                      "growth", "power", "multipliers");
@@ -317,20 +438,16 @@ static void print_text(const multipliers_job *job)
                      kern_status_gloss(job->status));
         return;
     }
-    (void)printf("\nspectral radius %.9g; period %zu, residual %.2g: ", m->spectral_radius,
-                 job->period, job->residual);
-    if (returns(job)) {
-        (void)printf("%s\n", m->stable ? "stable" : "not stable");
-    } else {
-        (void)printf("the state does not return, so this is the Jacobian along an orbit and no "
-                     "verdict; --solve looks for a cycle\n");
-    }
+    print_verdict(job);
 }
 
 static kern_status run(cli_call *call, const void *settings, kern_error *err)
 {
     multipliers_job job = {.s = settings, .residual = (double)NAN};
-    kern_status status = compute(&job, err);
+    kern_status status = cli_spectrum_check(call, &job.s->leading, err);
+    if (status == KERN_OK) {
+        status = compute(&job, err);
+    }
     if (status == KERN_OK) {
         call->check_failed = job.status != KERN_OK;
         if (job.s->json) {
@@ -340,6 +457,8 @@ static kern_status run(cli_call *call, const void *settings, kern_error *err)
         }
     }
     dyn_multipliers_fini(&job.result);
+    dyn_spectrum_fini(&job.leading);
+    cli_relative_fini(&job.relative);
     free(job.states);
     cli_map_fini(&job.system);
     return status;
@@ -353,9 +472,17 @@ const cli_command cli_multipliers = {
         "a cycle, block by block where later tokens do not act on earlier ones, the largest "
         "modulus "
         "first. Beside each spectrum stands the transient growth, the largest 2-norm of a power of "
-        "the block's Jacobian up to --horizon: how much a perturbation can grow before it decays.",
+        "the block's Jacobian up to --horizon: how much a perturbation can grow before it decays. "
+        "In a chart (--chart, or --solve with a norm) the last multipliers of each block, as many "
+        "as \"gauge\" says, are 0 by construction; at a relative equilibrium the factors on "
+        "eta/sigma at which the token flips (a multiplier -1) or turns (a complex pair of modulus "
+        "1) are given as well. With --k only the leading multipliers are computed, for wide blocks "
+        "without their Jacobian, and repeated from other random starts, which shows what a first "
+        "run has missed.",
     .example = "basin multipliers --map henon --at 0.6,0.2 --solve\n"
-               "basin multipliers --model run --prompt \"( max_10 3 5 )\" --json",
+               "basin multipliers --model run --prompt \"( max_10 3 5 )\" --json\n"
+               "basin multipliers --map coupled-logistic --param n=2000 --solve --k 8 --which "
+               "both-ends",
     .options = options,
     .n_options = sizeof options / sizeof options[0],
     .settings_size = sizeof(multipliers_settings),

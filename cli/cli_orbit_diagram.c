@@ -4,32 +4,28 @@
  */
 #include "cli/cli_commands.h"
 #include "cli/cli_csv.h"
+#include "cli/cli_files.h"
 #include "cli/cli_json.h"
 #include "cli/cli_map.h"
+#include "cli/cli_progress.h"
+#include "cli/cli_rows.h"
+#include "cli/cli_signal.h"
 #include "dyn/dyn_orbit_diagram.h"
 #include "kernels/kern_parallel.h"
-#include "models/model_hdf5.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
-enum { COLUMNS_MAX = 1000000, VALUES_MAX = 1000000 };
-
 typedef struct diagram_settings {
     cli_map_options system;
-    const char *vary;
-    double from;
-    double to;
-    size_t columns;
+    cli_vary vary;
     size_t values;
     size_t ttr;
     size_t coordinate;
     bool follow;
     double tolerance;
     int threads;
-    const char *csv;
-    const char *out;
+    cli_files files;
     bool json;
 } diagram_settings;
 
@@ -37,54 +33,11 @@ static const cli_option options[] = {
     {.kind = CLI_HEADING, .help = "Map"},
     CLI_OPTIONS_MAP(diagram_settings, system),
     {.kind = CLI_HEADING, .help = "Diagram"},
-    {.name = "vary",
-     .value = "P",
-     .kind = CLI_TEXT,
-     .required = true,
-     .offset = offsetof(diagram_settings, vary),
-     .help = "parameter that varies"},
-    {.name = "from",
-     .value = "A",
-     .kind = CLI_REAL,
-     .low = -DBL_MAX,
-     .high = DBL_MAX,
-     .accepted = "finite numbers",
-     .required = true,
-     .hide_default = true,
-     .offset = offsetof(diagram_settings, from),
-     .help = "its value at the first column"},
-    {.name = "to",
-     .value = "B",
-     .kind = CLI_REAL,
-     .low = -DBL_MAX,
-     .high = DBL_MAX,
-     .accepted = "finite numbers",
-     .required = true,
-     .hide_default = true,
-     .offset = offsetof(diagram_settings, to),
-     .help = "its value at the last column"},
-    {.name = "n",
-     .value = "N",
-     .kind = CLI_SIZE,
-     .low = 1,
-     .high = COLUMNS_MAX,
-     .offset = offsetof(diagram_settings, columns),
-     .help = "columns, evenly spaced"},
-    {.name = "steps",
-     .value = "N",
-     .kind = CLI_SIZE,
-     .low = 1,
-     .high = VALUES_MAX,
-     .offset = offsetof(diagram_settings, values),
-     .help = "steps after the transient, and values in a column"},
+    CLI_OPTIONS_VARY(diagram_settings, vary, true),
+    CLI_OPTION_STEPS(diagram_settings, values, 1,
+                     "steps after the transient, and values in a column"),
     CLI_OPTION_TTR(diagram_settings, ttr),
-    {.name = "coordinate",
-     .value = "I",
-     .kind = CLI_SIZE,
-     .low = 0,
-     .high = CLI_STEPS_MAX,
-     .offset = offsetof(diagram_settings, coordinate),
-     .help = "coordinate whose values are kept, from 0"},
+    CLI_OPTION_COORDINATE(diagram_settings, coordinate, "coordinate whose values are kept, from 0"),
     {.name = "follow",
      .kind = CLI_FLAG,
      .offset = offsetof(diagram_settings, follow),
@@ -98,16 +51,8 @@ static const cli_option options[] = {
      .help = "of a period: change of the state relative to 1 + its largest coordinate"},
     CLI_OPTION_THREADS(diagram_settings),
     {.kind = CLI_HEADING, .help = "Results"},
-    {.name = "csv",
-     .value = "F.csv",
-     .kind = CLI_TEXT,
-     .offset = offsetof(diagram_settings, csv),
-     .help = "write one line for every value: parameter, value, period, exponent, status"},
-    {.name = "out",
-     .value = "F.h5",
-     .kind = CLI_TEXT,
-     .offset = offsetof(diagram_settings, out),
-     .help = "write the diagram as HDF5"},
+    CLI_OPTIONS_FILES(diagram_settings, files,
+                      "one line for every value, with parameter, period, exponent and status"),
     CLI_OPTION_JSON(diagram_settings),
 };
 
@@ -115,7 +60,7 @@ static void defaults(void *settings)
 {
     diagram_settings *s = settings;
     const dyn_orbit_diagram_options o = dyn_orbit_diagram_defaults();
-    s->columns = o.columns;
+    s->vary.n = o.columns;
     s->values = o.values;
     s->ttr = o.ttr;
     s->tolerance = o.tolerance;
@@ -131,18 +76,26 @@ typedef struct diagram_job {
 static kern_status compute(diagram_job *job, kern_error *err)
 {
     const diagram_settings *s = job->s;
+    cli_progress progress;
+    KERN_TRY(cli_files_check(&s->files, err));
     KERN_TRY(cli_map_open(&job->system, &s->system, err));
-    const dyn_orbit_diagram_options o = {.vary = s->vary,
-                                         .from = s->from,
-                                         .to = s->to,
-                                         .columns = s->columns,
+    const dyn_orbit_diagram_options o = {.vary = s->vary.name,
+                                         .from = s->vary.from,
+                                         .to = s->vary.to,
+                                         .columns = s->vary.n,
                                          .ttr = s->ttr,
                                          .values = s->values,
                                          .coordinate = s->coordinate,
                                          .follow = s->follow,
                                          .tolerance = s->tolerance,
-                                         .workers = s->threads};
-    return dyn_orbit_diagram_create(&job->diagram, job->system.map, &o, err);
+                                         .workers = s->threads,
+                                         .progress = cli_run_watch,
+                                         .context = &progress};
+    cli_signal_watch();
+    cli_progress_start(&progress, "column", 0, o.columns, "columns", 1.0);
+    const kern_status status = dyn_orbit_diagram_create(&job->diagram, job->system.map, &o, err);
+    cli_progress_finish(&progress);
+    return status;
 }
 
 /* ---- Results ----------------------------------------------------------------------------------
@@ -152,9 +105,9 @@ static void describe(cli_json *json, const diagram_job *job)
 {
     const diagram_settings *s = job->s;
     cli_map_describe(json, job->system.map);
-    cli_json_text(json, json->object, "vary", s->vary);
-    cli_json_real(json, json->object, "from", s->from);
-    cli_json_real(json, json->object, "to", s->to);
+    cli_json_text(json, json->object, "vary", s->vary.name);
+    cli_json_real(json, json->object, "from", s->vary.from);
+    cli_json_real(json, json->object, "to", s->vary.to);
     cli_json_size(json, json->object, "steps", s->values);
     cli_json_size(json, json->object, "ttr", s->ttr);
     cli_json_size(json, json->object, "coordinate", s->coordinate);
@@ -185,11 +138,11 @@ static kern_status print_json(const diagram_job *job, kern_error *err)
     return cli_json_print(&json, err);
 }
 
-static kern_status write_csv(const diagram_job *job, kern_error *err)
+static kern_status write_csv(const diagram_job *job, const char *path, kern_error *err)
 {
     static const char *const heads[] = {"parameter", "value", "period", "exponent", "status"};
     cli_csv csv;
-    KERN_TRY(cli_csv_begin(&csv, job->s->csv, err));
+    KERN_TRY(cli_csv_begin(&csv, path, err));
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
         cli_csv_word(&csv, heads[i]);
     }
@@ -263,39 +216,25 @@ static kern_status put_arrays(model_hdf5_writer *w, const diagram_arrays *a,
     return model_hdf5_put_strings(w, "status", a->status, &line, &status, err);
 }
 
-static kern_status put_recipe(model_hdf5_writer *w, const diagram_job *job, kern_error *err)
+static kern_status put_diagram(model_hdf5_writer *writer, const void *context, kern_error *err)
 {
-    cli_json json;
-    char *text = NULL;
-    cli_json_init(&json);
-    cli_json_text(&json, json.object, "command", "basin orbit-diagram");
-    describe(&json, job);
-    KERN_TRY(cli_json_take(&json, &text, err));
-    const kern_status status = model_hdf5_put_attr_string(w, "/", "recipe", text, err);
-    free(text);
-    return status;
-}
-
-static kern_status write_hdf5(const diagram_job *job, kern_error *err)
-{
-    model_hdf5_writer *writer = NULL;
+    const diagram_job *job = context;
     diagram_arrays arrays = {NULL, NULL, NULL, NULL};
     kern_status status = arrays_init(&arrays, job->diagram, err);
     if (status == KERN_OK) {
-        status = model_hdf5_writer_create(&writer, job->s->out, err);
-    }
-    if (status == KERN_OK) {
         status = put_arrays(writer, &arrays, job->diagram, err);
     }
-    if (status == KERN_OK) {
-        status = put_recipe(writer, job, err);
-    }
-    if (status == KERN_OK) {
-        status = model_hdf5_writer_commit(writer, err);
-    }
-    model_hdf5_writer_destroy(writer);
     arrays_fini(&arrays);
     return status;
+}
+
+static kern_status write_hdf5(const diagram_job *job, const char *path, kern_error *err)
+{
+    cli_json json;
+    cli_json_init(&json);
+    cli_json_text(&json, json.object, "command", "basin orbit-diagram");
+    describe(&json, job);
+    return cli_files_write(path, put_diagram, job, job->system.map, &json, err);
 }
 
 static void print_column(const dyn_orbit_column *c)
@@ -318,7 +257,7 @@ static void print_column(const dyn_orbit_column *c)
 
 static void print_text(const diagram_job *job)
 {
-    (void)printf("%16s %6s %12s %14s %14s  %s\n", job->s->vary, "period", "exponent", "least",
+    (void)printf("%16s %6s %12s %14s %14s  %s\n", job->s->vary.name, "period", "exponent", "least",
                  "largest", "status");
     for (size_t i = 0; i < job->diagram->n_columns; i++) {
         print_column(&job->diagram->columns[i]);
@@ -327,11 +266,13 @@ static void print_text(const diagram_job *job)
 
 static kern_status report(const diagram_job *job, kern_error *err)
 {
-    if (job->s->csv != NULL) {
-        KERN_TRY(write_csv(job, err));
+    const char *table = cli_files_table(&job->s->files);
+    const char *hdf5 = cli_files_hdf5(&job->s->files);
+    if (table != NULL) {
+        KERN_TRY(write_csv(job, table, err));
     }
-    if (job->s->out != NULL) {
-        KERN_TRY(write_hdf5(job, err));
+    if (hdf5 != NULL) {
+        KERN_TRY(write_hdf5(job, hdf5, err));
     }
     if (job->s->json) {
         return print_json(job, err);

@@ -164,6 +164,7 @@ static kern_status power_build(dyn_map **out, const dyn_classical_entry *entry,
     const size_t n = (size_t)request->values[1];
     KERN_TRY(dyn_map_create(out, &entry->kind, n, entry->params, 3, err));
     (*out)->n_fixed = 2;
+    (*out)->gauge = DYN_GAUGE_SCALE_SHIFT;
     memcpy((*out)->params, request->values, 3 * sizeof *request->values);
     const kern_status status = power_draw(*out, (uint64_t)request->values[2], err);
     if (status != KERN_OK) {

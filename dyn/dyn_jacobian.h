@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Dense Jacobians from products by the Jacobian, column by column.
+ * Dense Jacobians from products by the Jacobian, some columns at a time.
  */
 #ifndef BASIN_DYN_JACOBIAN_H
 #define BASIN_DYN_JACOBIAN_H
@@ -9,18 +9,12 @@
 
 #include <stddef.h>
 
-/* Numbers of workspace of the calls below: two vectors of the map. */
+/* Numbers of workspace of the call below: at most DYN_MAP_GROUP states. */
 size_t dyn_jacobian_work(const dyn_map *map);
 
 /* J_ij = ∂F_i/∂x_j at x into the rows of `jacobian`, whose row i begins at i·ld (ld ≥ size). `y`
  * receives F(x) unless it is NULL; it may not be x. Cost: size jvps. */
 void dyn_jacobian_fill(dyn_map *map, const double *x, double *y, double *jacobian, size_t ld,
                        double *work);
-
-/* The diagonal block of block `block` alone: w×w numbers, row-major, with w = map->block_width. For
- * a map whose blocks depend on earlier ones only, the spectra of these blocks together are that of
- * the whole Jacobian. Cost: w jvps. */
-void dyn_jacobian_fill_block(dyn_map *map, const double *x, size_t block, double *jacobian,
-                             double *work);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dyn/dyn_lyapunov.h"
 
+#include "dyn/dyn_frame.h"
 #include "dyn/dyn_orbit.h"
 #include "kernels/kern_arena.h"
 #include "kernels/kern_lapack.h"
@@ -20,23 +21,21 @@ typedef enum det_source { DET_NONE, DET_MAP, DET_LU } det_source;
 /* One computation. */
 typedef struct lyapunov_run {
     dyn_map *map;
+    dyn_frame frame; /* k × n, orthonormal rows */
     const dyn_lyapunov_options *o;
     dyn_lyapunov *out;
-    size_t n;      /* width of the frame */
-    size_t offset; /* of its first coordinate */
+    size_t n; /* width of the frame */
     det_source det;
     size_t done; /* steps */
     kern_arena arena;
-    double *x;       /* state */
-    double *next;    /* its image */
-    double *tangent; /* full-size vector with support in one block */
-    double *frame;   /* k × n, orthonormal rows */
-    double *r;       /* k × k */
-    double *qr;      /* workspace */
-    double *lu;      /* n × n, with DET_LU */
-    double *mean;    /* k, sums over the steps and later a bootstrap mean */
-    double *moment;  /* k */
-    int *pivots;     /* n, with DET_LU */
+    double *x;      /* state */
+    double *next;   /* its image */
+    double *r;      /* k × k */
+    double *qr;     /* workspace */
+    double *lu;     /* n × n, with DET_LU */
+    double *mean;   /* k, sums over the steps and later a bootstrap mean */
+    double *moment; /* k */
+    int *pivots;    /* n, with DET_LU */
     double log_abs_det;
 } lyapunov_run;
 
@@ -147,8 +146,6 @@ static kern_status allocate_run(lyapunov_run *run, kern_error *err)
     const run_array arrays[] = {
         {&run->x, 1, size},
         {&run->next, 1, size},
-        {&run->tangent, 1, size},
-        {&run->frame, k, run->n},
         {&run->r, k, k},
         {&run->lu, lu, lu},
         {&run->mean, 1, k},
@@ -185,10 +182,10 @@ static kern_status draw_frame(lyapunov_run *run, kern_error *err)
         return kern_raise(err, KERN_NO_MEMORY, "no memory for a random stream");
     }
     for (size_t i = 0; i < k * run->n; i++) {
-        run->frame[i] = kern_rng_normal(rng);
+        run->frame.rows[i] = kern_rng_normal(rng);
     }
     kern_rng_destroy(rng);
-    return kern_lapack_orthonormalise(run->n, k, run->frame, run->r, run->qr, err);
+    return kern_lapack_orthonormalise(run->n, k, run->frame.rows, run->r, run->qr, err);
 }
 
 /* ---- Stepping ----------------------------------------------------------------------------- */
@@ -211,26 +208,7 @@ static kern_status report(const lyapunov_run *run, kern_error *err)
     return KERN_OK;
 }
 
-/* Rows of the frame become their images; `next` becomes that of the state. */
-static void push_frame(lyapunov_run *run)
-{
-    const dyn_map_kind *kind = run->map->kind;
-    double *support = run->tangent + run->offset;
-    for (size_t i = 0; i < run->o->k; i++) {
-        double *row = run->frame + i * run->n;
-        double *y = i == 0 ? run->next : NULL;
-        if (run->n == run->map->size) {
-            kind->jvp(run->map, run->x, row, y, row);
-            continue;
-        }
-        memset(run->tangent, 0, run->map->size * sizeof *run->tangent);
-        memcpy(support, row, run->n * sizeof *row);
-        kind->jvp(run->map, run->x, run->tangent, y, run->tangent);
-        memcpy(row, support, run->n * sizeof *row);
-    }
-}
-
-/* ln|det| of the step that has just been made by push_frame, before the frame is orthonormal
+/* ln|det| of the step that has just been made, before the frame is orthonormal
  * again: det(F′ Q) = ± det F′. */
 static kern_status measure_det(lyapunov_run *run, double *out)
 {
@@ -238,7 +216,7 @@ static kern_status measure_det(lyapunov_run *run, double *out)
     if (run->det == DET_MAP) {
         *out = run->map->kind->log_abs_det(run->map, run->x);
     } else if (run->det == DET_LU) {
-        memcpy(run->lu, run->frame, run->n * run->n * sizeof *run->lu);
+        memcpy(run->lu, run->frame.rows, run->n * run->n * sizeof *run->lu);
         return kern_lapack_lu(run->n, run->lu, run->pivots, out, NULL);
     }
     return KERN_OK;
@@ -262,11 +240,12 @@ static kern_status settle_state(lyapunov_run *run)
 /* One step of state and frame. */
 static kern_status advance(lyapunov_run *run, double *log_abs_det)
 {
-    push_frame(run);
+    dyn_frame_push(&run->frame, run->x, run->next);
     kern_status status = measure_det(run, log_abs_det);
     KERN_TRY(settle_state(run));
     if (status == KERN_OK) {
-        status = kern_lapack_orthonormalise(run->n, run->o->k, run->frame, run->r, run->qr, NULL);
+        status =
+            kern_lapack_orthonormalise(run->n, run->o->k, run->frame.rows, run->r, run->qr, NULL);
     }
     return status == KERN_OK ? KERN_OK : lose(run, KERN_NAN);
 }
@@ -421,6 +400,7 @@ static bool stands_still(const lyapunov_run *run)
 static kern_status compute(lyapunov_run *run, const double *x0, kern_error *err)
 {
     dyn_lyapunov *out = run->out;
+    KERN_TRY(dyn_frame_init(&run->frame, run->map, run->o->block, run->o->k, run->o->workers, err));
     KERN_TRY(allocate_run(run, err));
     KERN_TRY(draw_frame(run, err));
     memcpy(run->x, x0, run->map->size * sizeof *x0);
@@ -451,7 +431,6 @@ kern_status dyn_lyapunov_init(dyn_lyapunov *out, dyn_map *map, const double *x0,
     lyapunov_run run = {.map = map, .o = options, .out = out};
     const bool whole = options->block == DYN_LYAPUNOV_WHOLE;
     run.n = whole ? map->size : map->block_width;
-    run.offset = whole ? 0 : options->block * map->block_width;
     if (run.n == map->size && map->kind->log_abs_det != NULL) {
         run.det = DET_MAP;
     } else if (options->k == run.n) {
@@ -459,6 +438,7 @@ kern_status dyn_lyapunov_init(dyn_lyapunov *out, dyn_map *map, const double *x0,
     }
     const kern_status status = compute(&run, x0, err);
     kern_arena_fini(&run.arena);
+    dyn_frame_fini(&run.frame);
     if (status != KERN_OK) {
         dyn_lyapunov_fini(out);
     }

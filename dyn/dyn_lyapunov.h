@@ -21,6 +21,7 @@
 #ifndef BASIN_DYN_LYAPUNOV_H
 #define BASIN_DYN_LYAPUNOV_H
 
+#include "dyn/dyn_frame.h"
 #include "dyn/dyn_map.h"
 #include "dyn/dyn_state.h"
 
@@ -29,18 +30,20 @@
 #include <stdint.h>
 
 /* As `block`: the frame spans the whole state. */
-#define DYN_LYAPUNOV_WHOLE SIZE_MAX
+#define DYN_LYAPUNOV_WHOLE DYN_FRAME_WHOLE
 
 typedef struct dyn_lyapunov_options {
-    size_t k;               /* exponents wanted, 1 … width of the frame */
-    size_t steps;           /* steps that are averaged, at least 1 */
-    size_t ttr;             /* steps of the state alone before */
-    size_t frame_ttr;       /* steps of state and frame before */
-    size_t window;          /* steps of a window, at most `steps`; 0: the whole part of √steps */
-    size_t resamples;       /* of the bootstrap; below 2: no standard errors */
-    size_t block;           /* DYN_LYAPUNOV_WHOLE, or the block the frame is confined to */
-    double bound;           /* a larger coordinate is divergence */
-    uint64_t seed;          /* of the first frame and of the bootstrap */
+    size_t k;         /* exponents wanted, 1 … width of the frame */
+    size_t steps;     /* steps that are averaged, at least 1 */
+    size_t ttr;       /* steps of the state alone before */
+    size_t frame_ttr; /* steps of state and frame before */
+    size_t window;    /* steps of a window, at most `steps`; 0: the whole part of √steps */
+    size_t resamples; /* of the bootstrap; below 2: no standard errors */
+    size_t block;     /* DYN_LYAPUNOV_WHOLE, or the block the frame is confined to */
+    double bound;     /* a larger coordinate is divergence */
+    uint64_t seed;    /* of the first frame and of the bootstrap */
+    int workers;      /* that share the frame in groups of DYN_MAP_GROUP vectors, below 1: one;
+                       * bits do not depend on it */
     dyn_progress *progress; /* counts steps of all three parts; may be NULL */
     void *context;
 } dyn_lyapunov_options;
@@ -82,8 +85,9 @@ typedef struct dyn_lyapunov {
  * Equal options give equal bits. KERN_INVALID_ARGUMENT when k is 0 or larger than the width of the
  * frame (map->size, or map->block_width), or another option is outside its domain;
  * KERN_INTERRUPTED; KERN_NO_MEMORY. A lost orbit is an outcome, not an error.
- * Cost per step: k jvps and 4nk² for the QR, n the width; memory: the frame, about n·(k + 4)
- * numbers, another n² when log|det| comes from LU, and n_windows·k. Nothing is allocated while
+ * Cost per step: k products by the Jacobian (dyn_map_jvp_many) and 4nk² for the QR, n the width;
+ * memory: the frame, about n·(k + 4) numbers, for a frame in a block DYN_MAP_GROUP + 1 states per
+ * worker, another n² when log|det| comes from LU, and n_windows·k. Nothing is allocated while
  * stepping. */
 kern_status dyn_lyapunov_init(dyn_lyapunov *out, dyn_map *map, const double *x0,
                               const dyn_lyapunov_options *options, kern_error *err);

@@ -49,6 +49,8 @@ kern_status dyn_map_create_like(dyn_map **out, const dyn_map *map, kern_error *e
     copy->block_count = map->block_count;
     copy->block_width = map->block_width;
     copy->n_fixed = map->n_fixed;
+    copy->gauge = map->gauge;
+    copy->block_zeros = map->block_zeros;
     copy->approximate_jvp = map->approximate_jvp;
     copy->periods = map->periods;
     memcpy(copy->start, map->start, map->size * sizeof *map->start);
@@ -122,6 +124,68 @@ void dyn_map_iterate(dyn_map *map, const double *x, size_t n, double *y)
     }
     for (size_t i = 0; i < n; i++) {
         map->kind->step(map, y, y);
+    }
+}
+
+/* y comes last, since it may be x. */
+void dyn_map_jvp_many(dyn_map *map, const double *x, size_t k, const double *v, double *y,
+                      double *jv)
+{
+    if (map->kind->jvp_many != NULL) {
+        map->kind->jvp_many(map, x, k, v, y, jv);
+        return;
+    }
+    for (size_t i = 0; i < k; i++) {
+        map->kind->jvp(map, x, v + i * map->size, i + 1 == k ? y : NULL, jv + i * map->size);
+    }
+    if (k == 0 && y != NULL) {
+        map->kind->step(map, x, y);
+    }
+}
+
+static bool is_zero(const double *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (v[i] != 0.0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One tangent, block by block: of the image of a block's part, that in the block is kept. */
+static void push_blocks(dyn_map *map, const double *x, const double *v, double *jv, double *work)
+{
+    const size_t width = map->block_width;
+    for (size_t block = 0; block < map->block_count; block++) {
+        double *support = work + block * width;
+        if (is_zero(v + block * width, width)) {
+            memset(jv + block * width, 0, width * sizeof *jv);
+            continue;
+        }
+        memset(work, 0, map->size * sizeof *work);
+        memcpy(support, v + block * width, width * sizeof *work);
+        map->kind->jvp(map, x, work, NULL, work);
+        memcpy(jv + block * width, support, width * sizeof *work);
+    }
+}
+
+void dyn_map_jvp_blocks(dyn_map *map, const double *x, size_t k, const double *v, double *y,
+                        double *jv, double *work)
+{
+    if (map->block_count == 1) {
+        dyn_map_jvp_many(map, x, k, v, y, jv);
+        return;
+    }
+    if (map->kind->jvp_blocks != NULL) {
+        map->kind->jvp_blocks(map, x, k, v, y, jv);
+        return;
+    }
+    for (size_t i = 0; i < k; i++) {
+        push_blocks(map, x, v + i * map->size, jv + i * map->size, work);
+    }
+    if (y != NULL) {
+        map->kind->step(map, x, y);
     }
 }
 

@@ -14,6 +14,11 @@
  *
  *   periods: coordinates that live on a circle have a period; steps may leave them unreduced
  *   (lifted), distances are taken modulo the period.
+ *
+ *   gauge: what a norm in front of the update F(x) − x takes away from every block: its scale, or
+ *   its scale and its mean. Such a map has no fixed points but relative equilibria, where the
+ *   direction of each block stays while its scale changes; dyn/dyn_chart.h makes a map of
+ *   directions of it.
  */
 #ifndef BASIN_DYN_MAP_H
 #define BASIN_DYN_MAP_H
@@ -24,6 +29,12 @@
 #include <stddef.h>
 
 typedef struct dyn_map dyn_map;
+
+/* Tangents that a map may treat together; see jvp_many. */
+enum { DYN_MAP_GROUP = 8 };
+
+/* States of a block that a norm does not tell apart: none; x and a·x, a > 0; x and a·x + b·1. */
+typedef enum dyn_gauge { DYN_GAUGE_NONE, DYN_GAUGE_SCALE, DYN_GAUGE_SCALE_SHIFT } dyn_gauge;
 
 /* A parameter: its name, its value when none is given, and one line on what it is. */
 typedef struct dyn_param {
@@ -42,10 +53,22 @@ typedef struct dyn_map_kind {
     void (*step)(dyn_map *map, const double *x, double *y);
     /* y = F(x) unless y is NULL, and jv = F'(x) v. */
     void (*jvp)(dyn_map *map, const double *x, const double *v, double *y, double *jv);
+    /* As jvp for k tangents at once, one after another in v and jv (k × size numbers): what depends
+     * on x alone is computed once. Splitting a call at multiples of DYN_MAP_GROUP tangents gives
+     * the same bits. NULL: as k calls of jvp. */
+    void (*jvp_many)(dyn_map *map, const double *x, size_t k, const double *v, double *y,
+                     double *jv);
+    /* As jvp_many with the diagonal blocks of F'(x) alone: block A of jv_i is J_AA times that of
+     * v_i, so w tangents probe every block of width w. NULL: one block at a time, by jvp. */
+    void (*jvp_blocks)(dyn_map *map, const double *x, size_t k, const double *v, double *y,
+                       double *jv);
     /* jtw = F'(x)ᵀ w. */
     void (*vjp)(dyn_map *map, const double *x, const double *w, double *jtw);
     /* Energy of the state; NULL for maps that have none. */
     double (*energy)(dyn_map *map, const double *x);
+    /* Energies of the blocks, block_count numbers whose sum is `energy`; the one of block A depends
+     * on blocks B ≤ A only. NULL for maps that have none. */
+    void (*block_energies)(dyn_map *map, const double *x, double *energies);
     /* ln|det F'(x)| where that is cheaper than a decomposition; NULL otherwise. */
     double (*log_abs_det)(dyn_map *map, const double *x);
     /* Another map in the same state, with a workspace of its own. */
@@ -63,8 +86,11 @@ struct dyn_map {
     const dyn_param *param_info; /* n_params entries, borrowed from the kind or the plugin */
     double *params;              /* n_params values, owned */
     size_t n_fixed;              /* the last n_fixed parameters were settled at creation */
-    bool approximate_jvp;        /* jvp is a difference quotient, right to about 1e-10 only */
-    double *start;               /* the map's documented starting point, `size` numbers, owned */
+    dyn_gauge gauge;             /* of every block */
+    size_t block_zeros;   /* multipliers of every block that are 0 by construction, as those of a
+                           * chart are along the gauge */
+    bool approximate_jvp; /* jvp is a difference quotient, right to about 1e-10 only */
+    double *start;        /* the map's documented starting point, `size` numbers, owned */
     const double
         *periods; /* `size` entries, 0 where a coordinate is not on a circle; NULL: none is */
     void *data;   /* of the kind: workspace, a model, a plugin's handle */
@@ -92,6 +118,16 @@ kern_status dyn_map_set_param(dyn_map *map, const char *name, double value, kern
 
 /* y = F^n(x); n = 0 copies. y may be x. */
 void dyn_map_iterate(dyn_map *map, const double *x, size_t n, double *y);
+
+/* jv_i = F'(x) v_i for k tangents, k × size numbers in v and jv; y = F(x) unless it is NULL. y may
+ * be x and jv may be v. Cost: that of jvp_many, or k jvps. */
+void dyn_map_jvp_many(dyn_map *map, const double *x, size_t k, const double *v, double *y,
+                      double *jv);
+
+/* As dyn_map_jvp_many with the block-diagonal part of F'(x). `work` holds `size` numbers. Cost:
+ * that of jvp_blocks, or k·block_count jvps. */
+void dyn_map_jvp_blocks(dyn_map *map, const double *x, size_t k, const double *v, double *y,
+                        double *jv, double *work);
 
 /* Distance of two states: largest coordinate difference, modulo periods; NaN when either is not a
  * number. */

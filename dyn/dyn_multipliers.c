@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dyn/dyn_multipliers.h"
 
-#include "dyn/dyn_jacobian.h"
+#include "dyn/dyn_scan.h"
+#include "dyn/dyn_transient_growth.h"
 #include "kernels/kern_arena.h"
-#include "kernels/kern_blas.h"
 #include "kernels/kern_lapack.h"
 #include "kernels/kern_size.h"
 
@@ -11,20 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Workspace of one worker. */
+typedef struct multipliers_lane {
+    double *scratch; /* n × n */
+    double *modulus; /* n, the sorting key */
+    double *growth;  /* of dyn_transient_growth_work numbers */
+} multipliers_lane;
+
 /* One computation. */
 typedef struct multipliers_run {
     dyn_map *map;
     const dyn_multipliers_options *o;
     const double *states;
     size_t n; /* width of a block */
+    dyn_multipliers *out;
     kern_arena arena;
-    double *jacobian; /* n × n, of one state */
-    double *product;  /* n × n, along the cycle */
-    double *power;    /* n × n */
-    double *scratch;  /* n × n */
-    double *singular; /* n */
-    double *modulus;  /* n, the sorting key */
-    double *tangents; /* of dyn_jacobian_work numbers */
+    double *products; /* n × n for each block of `out`: its Jacobian along the cycle, and later,
+                       * when residuals are wanted, row j its product with vector j */
+    double *tangents; /* DYN_MAP_GROUP states */
+    double *work;     /* one state */
+    multipliers_lane *lanes; /* one per worker */
 } multipliers_run;
 
 dyn_multipliers_options dyn_multipliers_options_default(void)
@@ -34,26 +40,44 @@ dyn_multipliers_options dyn_multipliers_options_default(void)
 
 /* ---- Memory ------------------------------------------------------------------------------- */
 
+static int count_workers(const multipliers_run *run)
+{
+    const dyn_scan_options scan = {.items = run->out->n_blocks, .workers = run->o->workers};
+    return dyn_scan_workers(&scan);
+}
+
 static kern_status allocate_run(multipliers_run *run, kern_error *err)
 {
     const size_t n = run->n;
+    const size_t workers = (size_t)count_workers(run);
     size_t square;
-    size_t capacity;
-    if (!kern_size_mul(n, n, &square) || square > SIZE_MAX / 64) {
-        return kern_raise(err, KERN_OVERFLOW, "a Jacobian of %zu × %zu numbers is too large", n, n);
+    size_t products;
+    size_t scratch;
+    if (!kern_size_mul(n, n, &square) || !kern_size_mul(square, run->out->n_blocks, &products) ||
+        !kern_size_mul(square, workers, &scratch) || products > SIZE_MAX / 64 ||
+        scratch > SIZE_MAX / 256) {
+        return kern_raise(err, KERN_OVERFLOW, "%zu Jacobians of %zu × %zu numbers are too large",
+                          run->out->n_blocks, n, n);
     }
-    capacity = 4 * kern_arena_cost(square, sizeof(double)) +
-               2 * kern_arena_cost(n, sizeof(double)) +
-               kern_arena_cost(dyn_jacobian_work(run->map), sizeof(double));
+    const size_t growth = dyn_transient_growth_work(n);
+    const size_t capacity =
+        kern_arena_cost(products, sizeof(double)) +
+        kern_arena_cost((DYN_MAP_GROUP + 1) * run->map->size, sizeof(double)) +
+        kern_arena_cost(workers, sizeof *run->lanes) +
+        workers * (kern_arena_cost(square, sizeof(double)) + kern_arena_cost(n, sizeof(double)) +
+                   kern_arena_cost(growth, sizeof(double)));
     KERN_TRY(kern_arena_init(&run->arena, capacity, err));
-    run->jacobian = kern_arena_alloc(&run->arena, square, sizeof(double));
-    run->product = kern_arena_alloc(&run->arena, square, sizeof(double));
-    run->power = kern_arena_alloc(&run->arena, square, sizeof(double));
-    run->scratch = kern_arena_alloc(&run->arena, square, sizeof(double));
-    run->singular = kern_arena_alloc(&run->arena, n, sizeof(double));
-    run->modulus = kern_arena_alloc(&run->arena, n, sizeof(double));
+    run->products = kern_arena_alloc(&run->arena, products, sizeof(double));
     run->tangents =
-        kern_arena_alloc(&run->arena, dyn_jacobian_work(run->map), sizeof *run->tangents);
+        kern_arena_alloc(&run->arena, (DYN_MAP_GROUP + 1) * run->map->size, sizeof(double));
+    run->work = run->tangents + DYN_MAP_GROUP * run->map->size;
+    run->lanes = kern_arena_alloc(&run->arena, workers, sizeof *run->lanes);
+    for (size_t i = 0; i < workers; i++) {
+        multipliers_lane *lane = &run->lanes[i];
+        lane->scratch = kern_arena_alloc(&run->arena, square, sizeof(double));
+        lane->modulus = kern_arena_alloc(&run->arena, n, sizeof(double));
+        lane->growth = kern_arena_alloc(&run->arena, growth, sizeof(double));
+    }
     return KERN_OK;
 }
 
@@ -99,47 +123,77 @@ void dyn_multipliers_fini(dyn_multipliers *out)
     *out = (dyn_multipliers){0};
 }
 
-/* ---- Jacobians along the cycle ------------------------------------------------------------ */
+/* ---- Products by the Jacobian along the cycle ---------------------------------------------- */
 
-/* c = a b, n × n each. */
-static void multiply(size_t n, const double *a, const double *b, double *c)
+static double *product_of(const multipliers_run *run, size_t i)
 {
-    const kern_gemm_f64 g = {
-        .m = n, .n = n, .k = n, .alpha = 1.0, .a = a, .lda = n, .b = b, .ldb = n, .c = c, .ldc = n};
-    kern_gemm_run_f64(&g, 1);
+    return run->products + i * run->n * run->n;
 }
 
-static void swap_arrays(double **a, double **b)
+/* Part of tangent t that lies in block i of the result. */
+static double *support_of(const multipliers_run *run, size_t t, size_t i)
 {
-    double *kept = *a;
-    *a = *b;
-    *b = kept;
+    return run->tangents + t * run->map->size + run->out->blocks[i].block * run->n;
 }
 
-/* `product` becomes the diagonal block along the cycle. */
-static void form_product(multipliers_run *run, size_t block)
+/* The first `count` tangents become their images along the cycle, each block on its own. */
+static void push_tangents(multipliers_run *run, size_t count)
 {
-    const size_t size = run->map->size;
-    dyn_jacobian_fill_block(run->map, run->states, block, run->product, run->tangents);
-    for (size_t t = 1; t < run->o->period; t++) {
-        dyn_jacobian_fill_block(run->map, run->states + t * size, block, run->jacobian,
-                                run->tangents);
-        multiply(run->n, run->jacobian, run->product, run->scratch);
-        swap_arrays(&run->product, &run->scratch);
+    for (size_t t = 0; t < run->o->period; t++) {
+        dyn_map_jvp_blocks(run->map, run->states + t * run->map->size, count, run->tangents, NULL,
+                           run->tangents, run->work);
     }
 }
 
-/* out = J_A v by products with the whole Jacobian, `v` and `out` with n numbers. */
-static void apply_block(multipliers_run *run, size_t block, const double *v, double *out)
+static void clear_tangents(multipliers_run *run, size_t count)
 {
-    const size_t size = run->map->size;
-    double *support = run->tangents + block * run->n;
-    memcpy(out, v, run->n * sizeof *v);
-    for (size_t t = 0; t < run->o->period; t++) {
-        memset(run->tangents, 0, size * sizeof *run->tangents);
-        memcpy(support, out, run->n * sizeof *out);
-        run->map->kind->jvp(run->map, run->states + t * size, run->tangents, NULL, run->tangents);
-        memcpy(out, support, run->n * sizeof *out);
+    memset(run->tangents, 0, count * run->map->size * sizeof *run->tangents);
+}
+
+/* The diagonal blocks along the cycle, column by column: a unit vector in every block at once. */
+static void form_products(multipliers_run *run)
+{
+    const size_t n = run->n;
+    for (size_t first = 0; first < n; first += DYN_MAP_GROUP) {
+        const size_t count = kern_size_min(DYN_MAP_GROUP, n - first);
+        clear_tangents(run, count);
+        for (size_t t = 0; t < count; t++) {
+            for (size_t i = 0; i < run->out->n_blocks; i++) {
+                support_of(run, t, i)[first + t] = 1.0;
+            }
+        }
+        push_tangents(run, count);
+        for (size_t i = 0; i < run->out->n_blocks; i++) {
+            double *product = product_of(run, i);
+            for (size_t row = 0; row < n; row++) {
+                for (size_t t = 0; t < count; t++) {
+                    product[row * n + first + t] = support_of(run, t, i)[row];
+                }
+            }
+        }
+    }
+}
+
+/* Images of all vectors in place of the products: row j becomes J times row j of `vectors`. */
+static void push_vectors(multipliers_run *run)
+{
+    const size_t n = run->n;
+    for (size_t first = 0; first < n; first += DYN_MAP_GROUP) {
+        const size_t count = kern_size_min(DYN_MAP_GROUP, n - first);
+        clear_tangents(run, count);
+        for (size_t t = 0; t < count; t++) {
+            for (size_t i = 0; i < run->out->n_blocks; i++) {
+                memcpy(support_of(run, t, i), run->out->blocks[i].vectors + (first + t) * n,
+                       n * sizeof(double));
+            }
+        }
+        push_tangents(run, count);
+        for (size_t t = 0; t < count; t++) {
+            for (size_t i = 0; i < run->out->n_blocks; i++) {
+                memcpy(product_of(run, i) + (first + t) * n, support_of(run, t, i),
+                       n * sizeof(double));
+            }
+        }
     }
 }
 
@@ -155,10 +209,10 @@ static void swap_numbers(double *a, double *b, size_t n)
 }
 
 /* Insertion keeps equal keys in order, so the two of a complex pair stay together. */
-static void sort_spectrum(multipliers_run *run, dyn_multipliers_block *block)
+static void sort_spectrum(multipliers_lane *lane, dyn_multipliers_block *block)
 {
-    const size_t n = run->n;
-    double *key = run->modulus;
+    const size_t n = block->n;
+    double *key = lane->modulus;
     for (size_t j = 0; j < n; j++) {
         key[j] = hypot(block->re[j], block->im[j]);
         for (size_t i = j; i > 0; i--) {
@@ -177,72 +231,46 @@ static void sort_spectrum(multipliers_run *run, dyn_multipliers_block *block)
     block->spectral_radius = n > 0 ? key[0] : 0.0;
 }
 
-/* |J v − μ v|₂ for the multiplier whose vector begins in row j; `pair`: rows j and j + 1 are its
- * real and imaginary part. */
-static double measure_residual(multipliers_run *run, const dyn_multipliers_block *block, size_t j,
+/* |J v − μ v|₂ for the multiplier whose vector begins in row j, from its image and, for a complex
+ * pair, with rows j and j + 1 as its real and imaginary part. */
+static double measure_residual(const dyn_multipliers_block *block, const double *images, size_t j,
                                bool pair)
 {
-    const size_t n = run->n;
+    const size_t n = block->n;
     const double *a = block->vectors + j * n;
     const double *b = pair ? a + n : NULL;
+    const double *image = images + j * n;
     const double re = block->re[j];
     const double im = block->im[j];
     double sum = 0.0;
-    apply_block(run, block->block, a, run->singular);
     for (size_t i = 0; i < n; i++) {
-        const double gap = run->singular[i] - re * a[i] + (pair ? im * b[i] : 0.0);
+        const double gap = image[i] - re * a[i] + (pair ? im * b[i] : 0.0);
         sum += gap * gap;
     }
-    if (pair) {
-        apply_block(run, block->block, b, run->singular);
-        for (size_t i = 0; i < n; i++) {
-            const double gap = run->singular[i] - re * b[i] - im * a[i];
-            sum += gap * gap;
-        }
+    for (size_t i = 0; pair && i < n; i++) {
+        const double gap = image[n + i] - re * b[i] - im * a[i];
+        sum += gap * gap;
     }
     return sqrt(sum);
 }
 
-static void measure_residuals(multipliers_run *run, dyn_multipliers_block *block)
+static void measure_residuals(multipliers_run *run)
 {
-    for (size_t j = 0; j < run->n; j++) {
-        const bool pair = block->im[j] != 0.0 && j + 1 < run->n;
-        block->residuals[j] = measure_residual(run, block, j, pair);
-        if (pair) {
-            block->residuals[j + 1] = block->residuals[j];
-            j++;
+    push_vectors(run);
+    for (size_t i = 0; i < run->out->n_blocks; i++) {
+        dyn_multipliers_block *block = &run->out->blocks[i];
+        for (size_t j = 0; j < block->n; j++) {
+            const bool pair = block->im[j] != 0.0 && j + 1 < block->n;
+            block->residuals[j] = measure_residual(block, product_of(run, i), j, pair);
+            if (pair) {
+                block->residuals[j + 1] = block->residuals[j];
+                j++;
+            }
         }
     }
 }
 
-static kern_status measure_growth(multipliers_run *run, dyn_multipliers_block *block,
-                                  kern_error *err)
-{
-    const size_t n = run->n;
-    const size_t bytes = n * n * sizeof *run->power;
-    memcpy(run->power, run->product, bytes);
-    for (size_t m = 1; m <= run->o->horizon; m++) {
-        if (m > 1) {
-            multiply(n, run->product, run->power, run->scratch);
-            swap_arrays(&run->power, &run->scratch);
-        }
-        memcpy(run->scratch, run->power, bytes);
-        const kern_status status =
-            kern_lapack_singular_values(n, n, run->scratch, run->singular, err);
-        if (status != KERN_OK && status != KERN_NAN) {
-            return status;
-        }
-        const double norm = status == KERN_NAN ? (double)INFINITY : run->singular[0];
-        if (m == 1 || norm > block->transient_growth) {
-            block->transient_growth = norm;
-            block->transient_step = m;
-        }
-        if (status == KERN_NAN) {
-            return KERN_OK;
-        }
-    }
-    return KERN_OK;
-}
+/* ---- One block ----------------------------------------------------------------------------- */
 
 /* A failed iteration leaves some eigenvalues behind, which nothing vouches for. */
 static void forget_spectrum(dyn_multipliers_block *block)
@@ -256,18 +284,23 @@ static void forget_spectrum(dyn_multipliers_block *block)
     }
 }
 
-/* Fills a block. Entries that are not finite, and a QR iteration that fails, are outcomes. */
-static kern_status compute_block(multipliers_run *run, dyn_multipliers_block *block,
+/* Fills block `item` of the result. Entries that are not finite, and a QR iteration that fails, are
+ * outcomes. */
+static kern_status compute_block(void *context, dyn_map *map, int worker, size_t item,
                                  kern_error *err)
 {
-    const size_t n = run->n;
+    multipliers_run *run = context;
+    multipliers_lane *lane = &run->lanes[worker];
+    dyn_multipliers_block *block = &run->out->blocks[item];
+    const double *product = product_of(run, item);
+    const size_t n = block->n;
     kern_status status;
-    form_product(run, block->block);
-    memcpy(run->scratch, run->product, n * n * sizeof *run->scratch);
+    (void)map;
+    memcpy(lane->scratch, product, n * n * sizeof *product);
     if (block->vectors != NULL) {
-        status = kern_lapack_eigen(n, run->scratch, block->re, block->im, block->vectors, err);
+        status = kern_lapack_eigen(n, lane->scratch, block->re, block->im, block->vectors, err);
     } else {
-        status = kern_lapack_eigenvalues(n, run->scratch, block->re, block->im, err);
+        status = kern_lapack_eigenvalues(n, lane->scratch, block->re, block->im, err);
     }
     if (status == KERN_NAN || status == KERN_NOT_CONVERGED) {
         block->status = status;
@@ -275,11 +308,9 @@ static kern_status compute_block(multipliers_run *run, dyn_multipliers_block *bl
         return KERN_OK;
     }
     KERN_TRY(status);
-    sort_spectrum(run, block);
-    if (block->residuals != NULL) {
-        measure_residuals(run, block);
-    }
-    return measure_growth(run, block, err);
+    sort_spectrum(lane, block);
+    return dyn_transient_growth_find(product, n, run->o->horizon, lane->growth,
+                                     &block->transient_growth, &block->transient_step, err);
 }
 
 /* ---- The whole ---------------------------------------------------------------------------- */
@@ -298,32 +329,52 @@ static kern_status check_options(const dyn_map *map, const dyn_multipliers_optio
     return KERN_OK;
 }
 
-static kern_status compute(multipliers_run *run, dyn_multipliers *out, kern_error *err)
+static kern_status init_blocks(multipliers_run *run, kern_error *err)
 {
-    const dyn_multipliers_options *o = run->o;
-    const bool all = o->block == DYN_MULTIPLIERS_ALL;
+    const bool all = run->o->block == DYN_MULTIPLIERS_ALL;
     const size_t count = all ? run->map->block_count : 1;
-    KERN_TRY(allocate_run(run, err));
-    out->blocks = calloc(count, sizeof *out->blocks);
-    if (out->blocks == NULL) {
+    run->out->blocks = calloc(count, sizeof *run->out->blocks);
+    if (run->out->blocks == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "no memory for %zu blocks", count);
     }
-    out->n_blocks = count;
-    out->spectral_radius = 0.0;
+    run->out->n_blocks = count;
     for (size_t i = 0; i < count; i++) {
-        dyn_multipliers_block *block = &out->blocks[i];
-        KERN_TRY(init_block(block, all ? i : o->block, run->n, o->vectors, err));
-        KERN_TRY(compute_block(run, block, err));
-        out->status = out->status == KERN_OK ? block->status : out->status;
-        out->spectral_radius = fmax(out->spectral_radius, block->spectral_radius);
-        if (o->progress != NULL && !o->progress(o->context, i + 1, count)) {
-            return kern_raise(err, KERN_INTERRUPTED, "stopped after block %zu", i);
-        }
+        KERN_TRY(init_block(&run->out->blocks[i], all ? i : run->o->block, run->n, run->o->vectors,
+                            err));
+        run->out->blocks[i].n_zeros = run->map->block_zeros;
+    }
+    return KERN_OK;
+}
+
+static void summarise(dyn_multipliers *out)
+{
+    out->spectral_radius = 0.0;
+    for (size_t i = 0; i < out->n_blocks; i++) {
+        out->status = out->status == KERN_OK ? out->blocks[i].status : out->status;
+        out->spectral_radius = fmax(out->spectral_radius, out->blocks[i].spectral_radius);
     }
     if (out->status != KERN_OK) {
         out->spectral_radius = (double)NAN;
     }
     out->stable = out->spectral_radius < 1.0;
+}
+
+/* The map is used by this thread alone; only the decompositions are shared out. */
+static kern_status compute(multipliers_run *run, kern_error *err)
+{
+    const dyn_multipliers_options *o = run->o;
+    KERN_TRY(init_blocks(run, err));
+    KERN_TRY(allocate_run(run, err));
+    form_products(run);
+    const dyn_scan_options scan = {.items = run->out->n_blocks,
+                                   .workers = o->workers,
+                                   .progress = o->progress,
+                                   .context = o->context};
+    KERN_TRY(dyn_scan_run(NULL, &scan, compute_block, run, err));
+    if (o->vectors) {
+        measure_residuals(run);
+    }
+    summarise(run->out);
     return KERN_OK;
 }
 
@@ -332,9 +383,10 @@ kern_status dyn_multipliers_init(dyn_multipliers *out, dyn_map *map, const doubl
 {
     *out = (dyn_multipliers){0};
     KERN_TRY(check_options(map, options, err));
-    multipliers_run run = {.map = map, .o = options, .states = states, .n = map->block_width};
+    multipliers_run run = {
+        .map = map, .o = options, .states = states, .n = map->block_width, .out = out};
     out->period = options->period;
-    const kern_status status = compute(&run, out, err);
+    const kern_status status = compute(&run, err);
     kern_arena_fini(&run.arena);
     if (status != KERN_OK) {
         dyn_multipliers_fini(out);

@@ -26,6 +26,7 @@ typedef struct dyn_multipliers_options {
     size_t horizon;         /* largest power looked at for transient growth; 0: none is */
     bool vectors;           /* eigenvectors and residuals are wanted */
     size_t block;           /* DYN_MULTIPLIERS_ALL, or the one block wanted */
+    int workers;            /* that share the blocks, below 1: one; bits do not depend on it */
     dyn_progress *progress; /* counts blocks; may be NULL */
     void *context;
 } dyn_multipliers_options;
@@ -40,6 +41,8 @@ typedef struct dyn_multipliers_block {
     kern_status status;
     size_t block;
     size_t n;
+    size_t n_zeros; /* so many of the last ones are 0 by construction (block_zeros of dyn_map), the
+                     * gauge of a chart */
     /* n each, by descending modulus, then descending real part; of a complex pair the one with
      * im > 0 is first. */
     double *re, *im;
@@ -66,8 +69,10 @@ typedef struct dyn_multipliers {
  * they form one, and for a plain point the eigenvalues are those of the Jacobian there. *out is
  * initialised here and released with dyn_multipliers_fini, which is harmless after a failure.
  * KERN_INVALID_ARGUMENT for a period of 0 and a block that the map does not have; KERN_INTERRUPTED;
- * KERN_NO_MEMORY. Cost per block of width w: period·w jvps, O((period + horizon) w³); memory
- * O(w² + size). */
+ * KERN_NO_MEMORY. Cost: period·w products by the diagonal blocks (dyn_map_jvp_blocks; twice as many
+ * with vectors), and O(w³) per block for its spectrum, two products per power up to the horizon,
+ * and singular values of the few powers that may be the largest; memory w² numbers per block and
+ * 3w² per worker. */
 kern_status dyn_multipliers_init(dyn_multipliers *out, dyn_map *map, const double *states,
                                  const dyn_multipliers_options *options, kern_error *err);
 void dyn_multipliers_fini(dyn_multipliers *out);

@@ -55,6 +55,11 @@ void dyn_orbit_destroy(dyn_orbit *orbit)
     }
 }
 
+static size_t stride_of(const dyn_orbit_options *o)
+{
+    return o->stride > 0 ? o->stride : 1;
+}
+
 static double *reserve(size_t rows, size_t width)
 {
     size_t count = 0;
@@ -108,13 +113,14 @@ static kern_status measure_expansion(dyn_map *map, const double *x, bool *expand
     return KERN_OK;
 }
 
-static kern_status find_collapse(dyn_orbit *orbit, dyn_map *map, kern_error *err)
+static kern_status find_collapse(dyn_orbit *orbit, dyn_map *map, double *image, kern_error *err)
 {
     if (orbit->status != KERN_OK || orbit->n < 2) {
         return KERN_OK;
     }
     const double *last = orbit->states + (orbit->n - 1) * orbit->size;
-    if (memcmp(last, last - orbit->size, orbit->size * sizeof *last) != 0) {
+    map->kind->step(map, last, image);
+    if (memcmp(last, image, orbit->size * sizeof *last) != 0) {
         return KERN_OK;
     }
     return measure_expansion(map, last, &orbit->collapsed, err);
@@ -132,17 +138,18 @@ static void store(dyn_orbit *orbit, dyn_map *map, const dyn_orbit_options *o, co
     }
 }
 
-/* Follows the orbit in x, which holds its first state. */
-static void follow(dyn_orbit *orbit, dyn_map *map, const dyn_orbit_options *o, double *x)
+/* Follows the orbit in x, which holds its first state, over `last` steps. */
+static void follow(dyn_orbit *orbit, dyn_map *map, const dyn_orbit_options *o, size_t last,
+                   double *x)
 {
-    const size_t last = o->ttr + o->steps;
+    const size_t stride = stride_of(o);
     for (size_t k = 0;; k++) {
         orbit->status = dyn_orbit_judge(map, x, o->lo, o->hi);
         orbit->end = k;
         if (orbit->status != KERN_OK) {
             return;
         }
-        if (k >= o->ttr) {
+        if (k >= o->ttr && (k - o->ttr) % stride == 0) {
             store(orbit, map, o, x);
         }
         if (k == last) {
@@ -157,7 +164,7 @@ static kern_status compute(dyn_orbit **out, dyn_map *map, const dyn_orbit_option
 {
     size_t last = 0;
     KERN_TRY(check_box(map, o, err));
-    if (!kern_size_add(o->ttr, o->steps, &last)) {
+    if (!kern_size_mul(o->steps, stride_of(o), &last) || !kern_size_add(o->ttr, last, &last)) {
         return kern_raise(err, KERN_OVERFLOW, "a transient of %zu steps is too long", o->ttr);
     }
     KERN_TRY(allocate(out, map, o, err));
@@ -166,9 +173,10 @@ static kern_status compute(dyn_orbit **out, dyn_map *map, const dyn_orbit_option
         return kern_raise(err, KERN_NO_MEMORY, "no memory for a state of %zu numbers", map->size);
     }
     memcpy(x, o->x0 != NULL ? o->x0 : map->start, map->size * sizeof *x);
-    follow(*out, map, o, x);
+    follow(*out, map, o, last, x);
+    const kern_status status = find_collapse(*out, map, x, err);
     free(x);
-    return find_collapse(*out, map, err);
+    return status;
 }
 
 kern_status dyn_orbit_create(dyn_orbit **out, dyn_map *map, const dyn_orbit_options *options,

@@ -14,14 +14,15 @@
  * shows up as diverged and not, one step later, as infinity minus infinity. */
 #define DYN_DIVERGED 1e150
 
-/* Writes `n_observed` numbers about the state x, the step-th after the transient. */
+/* Writes `n_observed` numbers about the state x, the step-th that is stored. */
 typedef void dyn_orbit_observe(void *context, size_t step, const double *x, double *observed);
 
 /* What to compute; zero-initialise, then set what differs. */
 typedef struct dyn_orbit_options {
     const double *x0; /* `size` numbers; NULL: the map's start */
     size_t ttr;       /* transient: steps taken before the first state is stored */
-    size_t steps;     /* steps taken from there; steps + 1 states are stored */
+    size_t steps;     /* states stored after that one; steps + 1 are stored in all */
+    size_t stride;    /* steps of the map from one stored state to the next; 0 is 1 */
     const double *lo; /* box that the orbit may not leave, ends included; `size` numbers each, */
     const double *hi; /* both or neither */
     dyn_orbit_observe *observe; /* may be NULL */
@@ -48,7 +49,7 @@ kern_status dyn_orbit_judge(const dyn_map *map, const double *x, const double *l
 /* Computes an orbit. It ends at the first state whose status is not KERN_OK, which is not stored
  * any more; that an orbit ends is a result and not a failure.
  *
- * An orbit has collapsed when two consecutive states agree in every bit although the map expands
+ * An orbit has collapsed when its last state is its own image in every bit although the map expands
  * there (some tangent grows more than thousandfold in 64 steps): rounding has carried it onto a
  * repelling fixed point (or it began on one), as doubling maps do after some 55 steps, and it says
  * nothing about the map.

@@ -2,7 +2,8 @@
 #include "dyn/dyn_orbit_diagram.h"
 
 #include "dyn/dyn_orbit.h"
-#include "kernels/kern_parallel.h"
+#include "dyn/dyn_param_range.h"
+#include "dyn/dyn_scan.h"
 #include "kernels/kern_rng.h"
 #include "kernels/kern_size.h"
 
@@ -77,7 +78,7 @@ size_t dyn_period_find(const dyn_map *map, const double *states, double toleranc
 /* ---- One column -------------------------------------------------------------------------------
  */
 
-/* A worker's own map and memory. */
+/* A worker's own memory, and the map it was given. */
 typedef struct lane {
     dyn_map *map;
     double *x;      /* state */
@@ -85,14 +86,14 @@ typedef struct lane {
     double *states; /* DYN_PERIOD_STATES of them */
 } lane;
 
-typedef struct scan {
+typedef struct diagram_run {
     const dyn_orbit_diagram_options *o;
+    dyn_param_range range;
     const double *x0;
-    size_t index; /* of the parameter */
     lane *lanes;
     int n_lanes;
     dyn_orbit_diagram *diagram;
-} scan;
+} diagram_run;
 
 static void reset_tangent(lane *l)
 {
@@ -164,19 +165,17 @@ static void sample(lane *l, dyn_orbit_column *c, double *values, const dyn_orbit
 }
 
 /* Column `index` from the state that the lane holds. */
-static void run_column(const scan *s, lane *l, size_t index)
+static void run_column(const diagram_run *run, lane *l, size_t index)
 {
-    const dyn_orbit_diagram_options *o = s->o;
-    dyn_orbit_column *c = &s->diagram->columns[index];
-    double *values = s->diagram->values + index * o->values;
-    const double part = o->columns > 1 ? (double)index / (double)(o->columns - 1) : 0.0;
-    *c = (dyn_orbit_column){.parameter = (1.0 - part) * o->from + part * o->to,
+    const dyn_orbit_diagram_options *o = run->o;
+    dyn_orbit_column *c = &run->diagram->columns[index];
+    double *values = run->diagram->values + index * o->values;
+    *c = (dyn_orbit_column){.parameter = dyn_param_range_set(&run->range, l->map, index),
                             .values = values,
                             .exponent = (double)NAN};
     for (size_t k = 0; k < o->values; k++) {
         values[k] = (double)NAN;
     }
-    l->map->params[s->index] = c->parameter;
     reset_tangent(l);
     c->status = dyn_orbit_judge(l->map, l->x, NULL, NULL);
     if (c->status == KERN_OK && skip_transient(l, c, o->ttr)) {
@@ -184,28 +183,37 @@ static void run_column(const scan *s, lane *l, size_t index)
     }
 }
 
-static void run_share(void *context, int worker, int workers)
+/* Items of the scan are columns, or, when they follow one another, the one chain of all. */
+static kern_status run_item(void *context, dyn_map *map, int worker, size_t item, kern_error *err)
 {
-    const scan *s = context;
-    lane *l = &s->lanes[worker];
-    const size_t n = s->o->columns;
-    for (size_t i = (size_t)worker; i < n; i += (size_t)workers) {
-        memcpy(l->x, s->x0, l->map->size * sizeof *l->x);
-        run_column(s, l, i);
-    }
+    const diagram_run *run = context;
+    lane *l = &run->lanes[worker];
+    (void)err;
+    l->map = map;
+    memcpy(l->x, run->x0, map->size * sizeof *l->x);
+    run_column(run, l, item);
+    return KERN_OK;
 }
 
-static void run_chain(const scan *s)
+static kern_status run_chain(void *context, dyn_map *map, int worker, size_t item, kern_error *err)
 {
-    lane *l = &s->lanes[0];
+    const diagram_run *run = context;
+    const dyn_orbit_diagram_options *o = run->o;
+    lane *l = &run->lanes[worker];
     bool lost = true;
-    for (size_t i = 0; i < s->o->columns; i++) {
+    l->map = map;
+    for (item = 0; item < o->columns; item++) {
         if (lost) {
-            memcpy(l->x, s->x0, l->map->size * sizeof *l->x);
+            memcpy(l->x, run->x0, map->size * sizeof *l->x);
         }
-        run_column(s, l, i);
-        lost = s->diagram->columns[i].status != KERN_OK;
+        run_column(run, l, item);
+        lost = run->diagram->columns[item].status != KERN_OK;
+        if (o->progress != NULL && !o->progress(o->context, item + 1, o->columns)) {
+            return kern_raise(err, KERN_INTERRUPTED, "stopped before all %zu columns were done",
+                              o->columns);
+        }
     }
+    return KERN_OK;
 }
 
 /* ---- The diagram ------------------------------------------------------------------------------
@@ -220,21 +228,8 @@ void dyn_orbit_diagram_destroy(dyn_orbit_diagram *diagram)
     }
 }
 
-static kern_status check(scan *s, const dyn_map *map, kern_error *err)
+static kern_status check(const dyn_map *map, const dyn_orbit_diagram_options *o, kern_error *err)
 {
-    const dyn_orbit_diagram_options *o = s->o;
-    KERN_TRY(dyn_map_find_param(map, o->vary, &s->index, err));
-    if (s->index + map->n_fixed >= map->n_params) {
-        return kern_raise(
-            err, KERN_INVALID_ARGUMENT,
-            "parameter %s of map %s was settled when the map was made and cannot vary", o->vary,
-            map->kind->name);
-    }
-    if (!isfinite(o->from) || !isfinite(o->to)) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "parameter %s varies from %g to %g; accepted are finite numbers", o->vary,
-                          o->from, o->to);
-    }
     if (o->coordinate >= map->size) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "map %s has no coordinate %zu; accepted are 0 to %zu", map->kind->name,
@@ -250,36 +245,30 @@ static kern_status check(scan *s, const dyn_map *map, kern_error *err)
     return KERN_OK;
 }
 
-static kern_status make_lanes(scan *s, const dyn_map *map, kern_error *err)
+static kern_status make_lanes(diagram_run *run, size_t size, kern_error *err)
 {
     size_t states = 0;
-    const bool fits = kern_size_mul(map->size, DYN_PERIOD_STATES, &states);
-    s->lanes = calloc((size_t)s->n_lanes, sizeof *s->lanes);
-    if (s->lanes == NULL || !fits) {
-        return kern_raise(err, KERN_NO_MEMORY, "no memory for an orbit diagram");
-    }
-    for (int i = 0; i < s->n_lanes; i++) {
-        lane *l = &s->lanes[i];
-        KERN_TRY(map->kind->clone(&l->map, map, err));
-        l->x = calloc(map->size, sizeof *l->x);
-        l->v = calloc(map->size, sizeof *l->v);
+    const bool fits = kern_size_mul(size, DYN_PERIOD_STATES, &states);
+    run->lanes = calloc((size_t)run->n_lanes, sizeof *run->lanes);
+    bool done = fits && run->lanes != NULL;
+    for (int i = 0; i < run->n_lanes && done; i++) {
+        lane *l = &run->lanes[i];
+        l->x = calloc(size, sizeof *l->x);
+        l->v = calloc(size, sizeof *l->v);
         l->states = calloc(states, sizeof *l->states);
-        if (l->x == NULL || l->v == NULL || l->states == NULL) {
-            return kern_raise(err, KERN_NO_MEMORY, "no memory for an orbit diagram");
-        }
+        done = l->x != NULL && l->v != NULL && l->states != NULL;
     }
-    return KERN_OK;
+    return done ? KERN_OK : kern_raise(err, KERN_NO_MEMORY, "no memory for an orbit diagram");
 }
 
-static void free_lanes(scan *s)
+static void free_lanes(diagram_run *run)
 {
-    for (int i = 0; s->lanes != NULL && i < s->n_lanes; i++) {
-        dyn_map_destroy(s->lanes[i].map);
-        free(s->lanes[i].x);
-        free(s->lanes[i].v);
-        free(s->lanes[i].states);
+    for (int i = 0; run->lanes != NULL && i < run->n_lanes; i++) {
+        free(run->lanes[i].x);
+        free(run->lanes[i].v);
+        free(run->lanes[i].states);
     }
-    free(s->lanes);
+    free(run->lanes);
 }
 
 static kern_status allocate(dyn_orbit_diagram **out, const dyn_orbit_diagram_options *o,
@@ -305,34 +294,31 @@ static kern_status allocate(dyn_orbit_diagram **out, const dyn_orbit_diagram_opt
     return KERN_OK;
 }
 
-static kern_status compute(scan *s, const dyn_map *map, kern_error *err)
+static kern_status compute(diagram_run *run, const dyn_map *map, kern_error *err)
 {
-    KERN_TRY(check(s, map, err));
-    KERN_TRY(allocate(&s->diagram, s->o, err));
-    KERN_TRY(make_lanes(s, map, err));
-    if (s->o->follow) {
-        run_chain(s);
-    } else {
-        kern_parallel_run(s->n_lanes, run_share, s);
-    }
-    return KERN_OK;
+    const dyn_orbit_diagram_options *o = run->o;
+    const dyn_scan_options scan = {.items = o->follow ? 1 : o->columns,
+                                   .workers = o->workers,
+                                   .progress = o->follow ? NULL : o->progress,
+                                   .context = o->context};
+    KERN_TRY(dyn_param_range_init(&run->range, map, o->vary, o->from, o->to, o->columns, err));
+    KERN_TRY(check(map, o, err));
+    run->n_lanes = dyn_scan_workers(&scan);
+    KERN_TRY(allocate(&run->diagram, o, err));
+    KERN_TRY(make_lanes(run, map->size, err));
+    return dyn_scan_run(map, &scan, o->follow ? run_chain : run_item, run, err);
 }
 
 kern_status dyn_orbit_diagram_create(dyn_orbit_diagram **out, const dyn_map *map,
                                      const dyn_orbit_diagram_options *options, kern_error *err)
 {
-    scan s = {.o = options, .x0 = options->x0 != NULL ? options->x0 : map->start, .n_lanes = 1};
-    if (!options->follow && options->workers > 1) {
-        s.n_lanes =
-            (size_t)options->workers < options->columns ? options->workers : (int)options->columns;
-    }
-    s.n_lanes = s.n_lanes < 1 ? 1 : s.n_lanes;
-    const kern_status status = compute(&s, map, err);
-    free_lanes(&s);
+    diagram_run run = {.o = options, .x0 = options->x0 != NULL ? options->x0 : map->start};
+    const kern_status status = compute(&run, map, err);
+    free_lanes(&run);
     if (status != KERN_OK) {
-        dyn_orbit_diagram_destroy(s.diagram);
-        s.diagram = NULL;
+        dyn_orbit_diagram_destroy(run.diagram);
+        run.diagram = NULL;
     }
-    *out = s.diagram;
+    *out = run.diagram;
     return status;
 }

@@ -6,6 +6,7 @@
 #define BASIN_DYN_ORBIT_DIAGRAM_H
 
 #include "dyn/dyn_map.h"
+#include "dyn/dyn_state.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,6 +34,8 @@ typedef struct dyn_orbit_diagram_options {
     double tolerance; /* of a period: largest coordinate difference over 1 + largest coordinate,
                        * where coordinates on circles do not count as large */
     int workers;      /* threads; columns that follow one another use one */
+    dyn_progress *progress; /* counts columns; may be NULL */
+    void *context;          /* of progress */
 } dyn_orbit_diagram_options;
 
 /* 200 columns, 1000 steps of transient, 100 values, tolerance 1e-8, one worker. */
@@ -69,7 +72,8 @@ size_t dyn_period_find(const dyn_map *map, const double *states, double toleranc
  * its direction over the last of the transient. Results do not depend on the number of workers.
  *
  * KERN_INVALID_ARGUMENT for an unknown or settled parameter, bounds that are not finite, a
- * coordinate the map does not have, or no columns or values; KERN_OVERFLOW; KERN_NO_MEMORY. */
+ * coordinate the map does not have, or no columns or values; KERN_INTERRUPTED; KERN_OVERFLOW;
+ * KERN_NO_MEMORY. */
 kern_status dyn_orbit_diagram_create(dyn_orbit_diagram **out, const dyn_map *map,
                                      const dyn_orbit_diagram_options *options, kern_error *err);
 void dyn_orbit_diagram_destroy(dyn_orbit_diagram *diagram);

@@ -79,7 +79,9 @@ static kern_status make_lanes(scan_run *run, const dyn_map *map, int workers, ke
     }
     for (int i = 0; i < workers; i++) {
         run->lanes[i].failed = SIZE_MAX;
-        KERN_TRY(map->kind->clone(&run->lanes[i].map, map, err));
+        if (map != NULL) {
+            KERN_TRY(map->kind->clone(&run->lanes[i].map, map, err));
+        }
     }
     return KERN_OK;
 }

@@ -15,9 +15,9 @@
 
 #include <stddef.h>
 
-/* Work on one item. `map` is the worker's clone and keeps what earlier items of that worker have
- * set on it. `worker` runs from 0 to workers − 1 and selects a workspace. An outcome that belongs
- * into a result is no failure; failing ends the whole scan. */
+/* Work on one item. `map` is the worker's clone, NULL when the scan has none, and keeps what
+ * earlier items of that worker have set on it. `worker` runs from 0 to workers − 1 and selects a
+ * workspace. An outcome that belongs into a result is no failure; failing ends the whole scan. */
 typedef kern_status dyn_scan_body(void *context, dyn_map *map, int worker, size_t item,
                                   kern_error *err);
 
@@ -32,9 +32,9 @@ typedef struct dyn_scan_options {
 /* Workers that a scan uses: as asked for, and no more than there are items; at least 1. */
 int dyn_scan_workers(const dyn_scan_options *options);
 
-/* Runs `body` once for every item. `map` itself is not stepped. Returns the failure of the smallest
- * item among those that failed; KERN_INTERRUPTED when progress returned false, and then some items
- * were not run; KERN_NO_MEMORY; errors of clone. */
+/* Runs `body` once for every item. `map` itself is not stepped; NULL: the work needs none. Returns
+ * the failure of the smallest item among those that failed; KERN_INTERRUPTED when progress returned
+ * false, and then some items were not run; KERN_NO_MEMORY; errors of clone. */
 kern_status dyn_scan_run(const dyn_map *map, const dyn_scan_options *options, dyn_scan_body *body,
                          void *context, kern_error *err);
 

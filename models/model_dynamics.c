@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_dynamics.h"
 
+#include "kernels/kern_size.h"
 #include "models/model_family.h"
 #include "models/model_forward.h"
 #include "models/model_map.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* States of the workspace: tangents that a scaled update takes at a time, whole groups. */
+enum { WORK_STATES = 2 * DYN_MAP_GROUP };
+
+_Static_assert((int)DYN_MAP_GROUP % (int)MODEL_MAP_GROUP == 0,
+               "splits that dyn/ allows itself must suit the block");
 
 /* What a map owns. The kind is its own: name and energy depend on the family. */
 typedef struct dynamics {
@@ -15,7 +23,8 @@ typedef struct dynamics {
     model_map *block;
     model_forward energy; /* energies at a state; unused for families without */
     double scale_ff;
-    double *work; /* one state */
+    double *work;      /* WORK_STATES states */
+    double *by_tokens; /* one energy per token, behind `work` */
 } dynamics;
 
 static const dyn_param dynamics_params[] = {
@@ -58,21 +67,46 @@ static void step(dyn_map *map, const double *x, double *y)
     memcpy(y, d->work, bytes(map));
 }
 
-static void jvp(dyn_map *map, const double *x, const double *v, double *y, double *jv)
+/* Tangents of x + s (F(x) − x): v + s (J v − v), through the workspace since jv may be v. y comes
+ * last, since it may be x. */
+static void push(dyn_map *map, const double *x, size_t k, const double *v, bool own_tokens,
+                 double *y, double *jv)
 {
     const dynamics *d = map->data;
     const double s = map->params[0];
     if (s == 1.0) {
-        model_map_jvp(d->block, x, v, y, jv);
+        model_map_jvp_many(d->block, x, k, v, own_tokens, y, jv);
         return;
     }
-    model_map_jvp(d->block, x, v, NULL, d->work);
-    for (size_t i = 0; i < map->size; i++) {
-        jv[i] = v[i] + s * (d->work[i] - v[i]);
+    for (size_t first = 0; first < k; first += WORK_STATES) {
+        const size_t count = kern_size_min(WORK_STATES, k - first);
+        const double *from = v + first * map->size;
+        double *to = jv + first * map->size;
+        model_map_jvp_many(d->block, x, count, from, own_tokens, NULL, d->work);
+        for (size_t i = 0; i < count * map->size; i++) {
+            to[i] = from[i] + s * (d->work[i] - from[i]);
+        }
     }
     if (y != NULL) {
         step(map, x, y);
     }
+}
+
+static void jvp(dyn_map *map, const double *x, const double *v, double *y, double *jv)
+{
+    push(map, x, 1, v, false, y, jv);
+}
+
+static void jvp_many(dyn_map *map, const double *x, size_t k, const double *v, double *y,
+                     double *jv)
+{
+    push(map, x, k, v, false, y, jv);
+}
+
+static void jvp_blocks(dyn_map *map, const double *x, size_t k, const double *v, double *y,
+                       double *jv)
+{
+    push(map, x, k, v, true, y, jv);
 }
 
 static void vjp(dyn_map *map, const double *x, const double *w, double *jtw)
@@ -83,17 +117,26 @@ static void vjp(dyn_map *map, const double *x, const double *w, double *jtw)
     memcpy(jtw, d->work, bytes(map));
 }
 
-static double energy(dyn_map *map, const double *x)
+static void block_energies(dyn_map *map, const double *x, double *energies)
 {
     const dynamics *d = map->data;
     const model_graph *graph = &d->energy.graph;
-    double sum = 0;
     memcpy(model_forward_value(&d->energy, 0, graph->input), x, bytes(map));
     model_forward_run(&d->energy, 0, NULL, NULL);
     const double *attention = model_forward_value(&d->energy, 0, graph->steps[0].energy_attn);
     const double *forward = model_forward_value(&d->energy, 0, graph->steps[0].energy_ff);
     for (size_t i = 0; i < map->block_count; i++) {
-        sum += attention[i] + d->scale_ff * forward[i];
+        energies[i] = attention[i] + d->scale_ff * forward[i];
+    }
+}
+
+static double energy(dyn_map *map, const double *x)
+{
+    const dynamics *d = map->data;
+    double sum = 0;
+    block_energies(map, x, d->by_tokens);
+    for (size_t i = 0; i < map->block_count; i++) {
+        sum += d->by_tokens[i];
     }
     return sum;
 }
@@ -119,6 +162,7 @@ static kern_status build_energy(dynamics *d, size_t tokens, kern_error *err)
     d->scale_ff = scale != NULL ? model_value_get(d->m, scale->offset) : 1.0;
     KERN_TRY(model_forward_init(&d->energy, d->m, &options, 1, err));
     d->kind.energy = energy;
+    d->kind.block_energies = block_energies;
     return KERN_OK;
 }
 
@@ -129,18 +173,35 @@ static kern_status build(dynamics *d, const model *m, size_t tokens, kern_error 
                              .formula = "x + step_scale (F(x) - x), F the trained block",
                              .step = step,
                              .jvp = jvp,
+                             .jvp_many = jvp_many,
+                             .jvp_blocks = jvp_blocks,
                              .vjp = vjp,
                              .clone = clone,
                              .fini = fini};
     KERN_TRY(model_map_create(&d->block, m, tokens, err));
-    d->work = malloc(model_map_size(d->block) * sizeof *d->work);
+    d->work = malloc((WORK_STATES * model_map_size(d->block) + tokens) * sizeof *d->work);
     if (d->work == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "no memory for a state of %zu tokens", tokens);
     }
+    d->by_tokens = d->work + WORK_STATES * model_map_size(d->block);
     if (model_family_get(m->config.family)->build_energy == NULL) {
         return KERN_OK;
     }
     return build_energy(d, tokens, err);
+}
+
+/* Norms stand in front of every update of these families; with ε > 0 the scale is gauge up to
+ * ε/σ², which the pinned scale of a chart takes care of. */
+static dyn_gauge find_gauge(const model_config *c)
+{
+    switch (c->family) {
+    case MODEL_NRGPT:
+        return c->norm == MODEL_RMSNORM ? DYN_GAUGE_SCALE : DYN_GAUGE_SCALE_SHIFT;
+    case MODEL_GPT:
+        return DYN_GAUGE_SCALE_SHIFT;
+    default:
+        return DYN_GAUGE_NONE;
+    }
 }
 
 /* A map of `tokens` tokens whose start is not set yet. */
@@ -162,6 +223,7 @@ static kern_status make(dyn_map **out, const model *m, size_t tokens, kern_error
     (*out)->data = d;
     (*out)->block_count = tokens;
     (*out)->block_width = m->config.n_embed;
+    (*out)->gauge = find_gauge(&m->config);
     return KERN_OK;
 }
 
@@ -216,4 +278,37 @@ kern_status model_dynamics_create(dyn_map **out, const model *m, const int32_t *
         *out = NULL;
     }
     return status;
+}
+
+void model_dynamics_trained_state(dyn_map *map, double *x)
+{
+    const dynamics *d = map->data;
+    const double scale = map->params[0];
+    map->params[0] = 1.0;
+    dyn_map_iterate(map, map->start, d->m->config.n_layer, x);
+    map->params[0] = scale;
+}
+
+/* True when γ is 1, trained or not. */
+static bool has_unit_gain(const model *m)
+{
+    const model_param *gain = model_params_find(&m->params, "blocks.ln.weight");
+    for (size_t i = 0; gain != NULL && i < model_param_size(gain); i++) {
+        if (model_value_get(m, gain->offset + i) != 1.0) {
+            return false;
+        }
+    }
+    return gain != NULL;
+}
+
+double model_dynamics_scalar_eta(const model *m)
+{
+    const model_eta form = m->config.eta;
+    const model_param *eta = model_params_find(&m->params, "blocks.eta");
+    if (m->config.family != MODEL_NRGPT || eta == NULL ||
+        (form != MODEL_ETA_GAMMA && !has_unit_gain(m))) {
+        return (double)NAN;
+    }
+    const double value = model_value_get(m, eta->offset);
+    return form == MODEL_ETA_SQUARE ? value * value : value;
 }

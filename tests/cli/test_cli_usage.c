@@ -38,9 +38,10 @@ static const char *write_text(const char *name, const char *text)
 
 static void test_help_and_version(void **state)
 {
-    static const char *const commands[] = {
-        "train", "eval",  "generate",      "info",     "trace",       "selftest",
-        "bench", "orbit", "orbit-diagram", "lyapunov", "multipliers", "fixed-points"};
+    static const char *const commands[] = {"train",         "eval",     "generate", "info",
+                                           "trace",         "selftest", "bench",    "orbit",
+                                           "orbit-diagram", "continue", "lyapunov", "multipliers",
+                                           "fixed-points",  "basins",   "chaos",    "rqa"};
     (void)state;
     program_expect(0, NULL);
     assert_non_null(strstr(program_out, "Usage: basin SUBCOMMAND"));

@@ -58,11 +58,15 @@ static void linear_jvp(dyn_map *map, const double *x, const double *v, double *y
     multiply(map, v, jv);
 }
 
-static kern_status clone_none(dyn_map **out, const dyn_map *map, kern_error *err)
+static kern_status clone_linear(dyn_map **out, const dyn_map *map, kern_error *err)
 {
-    *out = NULL;
-    return kern_raise(err, KERN_INVALID_ARGUMENT, "map %s of a test has no copies",
-                      map->kind->name);
+    const size_t numbers = map->size * map->size + map->size;
+    double *data = calloc(numbers, sizeof *data);
+    assert_non_null(data);
+    memcpy(data, map->data, numbers * sizeof *data);
+    KERN_TRY(dyn_map_create_like(out, map, err));
+    (*out)->data = data;
+    return KERN_OK;
 }
 
 static void linear_fini(dyn_map *map)
@@ -74,7 +78,7 @@ static const dyn_map_kind linear_kind = {.name = "linear",
                                          .formula = "M x",
                                          .step = multiply,
                                          .jvp = linear_jvp,
-                                         .clone = clone_none,
+                                         .clone = clone_linear,
                                          .fini = linear_fini};
 
 dyn_map *dyn_test_linear(size_t size, const double *matrix, size_t blocks)
@@ -127,7 +131,7 @@ static const dyn_map_kind translation_kind = {.name = "translation",
                                               .formula = "x + 1",
                                               .step = translate,
                                               .jvp = translate_jvp,
-                                              .clone = clone_none};
+                                              .clone = dyn_map_create_like};
 
 dyn_map *dyn_test_translation(size_t size, dyn_test_fault fault)
 {
@@ -164,7 +168,7 @@ static const dyn_map_kind driven_kind = {.name = "driven",
                                          .formula = "(4x(1-x), (a + b x) y + x)",
                                          .step = drive,
                                          .jvp = drive_jvp,
-                                         .clone = clone_none};
+                                         .clone = dyn_map_create_like};
 
 dyn_map *dyn_test_driven(double a, double b)
 {

@@ -126,9 +126,16 @@ static void test_planar_points(void **state)
     static const struct {
         const char *name;
         double x[2], y[2]; /* ascending */
+        double multipliers[2][2];
     } cases[] = {
-        {"henon", {-1.131354477089505, 0.631354477089505}, {-0.339406343126851, 0.189406343126851}},
-        {"lozi", {-1 / 1.2, 1 / 2.2}, {-0.5 / 1.2, 0.5 / 2.2}},
+        {"henon",
+         {-1.131354477089505, 0.631354477089505},
+         {-0.339406343126851, 0.189406343126851},
+         {{3.259822097891452, -0.092029562041088}, {-1.923738858153409, 0.155946322302793}}},
+        {"lozi",
+         {-1 / 1.2, 1 / 2.2},
+         {-0.5 / 1.2, 0.5 / 2.2},
+         {{1.955667219374820, -0.255667219374820}, {-1.955667219374820, 0.255667219374820}}},
     };
     static const double low[2] = {-3, -3};
     static const double high[2] = {3, 3};
@@ -141,7 +148,12 @@ static void test_planar_points(void **state)
         for (size_t j = 0; j < 2; j++) {
             assert_near(f.cycles[j].states[0], cases[i].x[j], 1e-12);
             assert_near(f.cycles[j].states[1], cases[i].y[j], 1e-12);
+            for (size_t m = 0; m < 2; m++) {
+                assert_near(f.cycles[j].multipliers.blocks[0].re[m], cases[i].multipliers[j][m],
+                            1e-12);
+            }
             assert_false(f.cycles[j].stable);
+            assert_int_equal(f.cycles[j].returns, KERN_OK);
         }
         dyn_fixed_points_fini(&f);
         dyn_map_destroy(map);
@@ -162,7 +174,9 @@ static void test_given_start(void **state)
     assert_int_equal(f.n_converged, 2);
     assert_near(f.cycles[0].states[0], 2.97213162, 1e-8);
     assert_near(f.cycles[0].states[1], 4.14594642, 1e-8);
-    assert_near(f.cycles[0].multipliers.spectral_radius, 0.9, 1e-12);
+    assert_near(f.cycles[0].spectral_radius, 0.9, 1e-12);
+    assert_near(f.cycles[0].multipliers.blocks[0].re[0], 0.851719, 1e-6);
+    assert_near(f.cycles[0].multipliers.blocks[0].im[0], 0.290816, 1e-6);
     assert_true(f.cycles[0].stable);
     dyn_fixed_points_fini(&f);
     dyn_map_destroy(map);
@@ -183,6 +197,7 @@ static void test_standard_map(void **state)
     assert_near(f.cycles[0].states[0], 0.0, 1e-12);
     assert_near(f.cycles[1].states[0], two_pi / 2.0, 1e-12);
     assert_near(f.cycles[0].multipliers.blocks[0].re[0], 2.584750456693, 1e-11);
+    assert_near(f.cycles[0].multipliers.blocks[0].re[1], 0.386884543307, 1e-11);
     dyn_fixed_points_fini(&f);
     o.period = 2;
     o.prime = true;
@@ -190,7 +205,7 @@ static void test_standard_map(void **state)
     for (size_t i = 0; i < f.n_cycles; i++) {
         for (size_t t = 0; t < 2; t++) {
             const double *x = f.cycles[i].states + 2 * t;
-            found = found || hypot(x[0] - 1.3346302, x[1] - 2.6692604) < 1e-6;
+            found = found || fmax(fabs(x[0] - 1.3346302), fabs(x[1] - 2.6692604)) < 6e-8;
         }
         assert_near(
             f.cycles[i].multipliers.blocks[0].re[0] * f.cycles[i].multipliers.blocks[0].re[1] -
@@ -299,6 +314,121 @@ static void test_repeats(void **state)
     dyn_map_destroy(map);
 }
 
+/* (π, 0) is elliptic until K = 4: multipliers on the unit circle, then a pair of real ones. */
+static void test_standard_centre(void **state)
+{
+    static const struct {
+        const char *assignment;
+        double k;
+    } cases[] = {{"k=0.971635", 0.971635}, {"k=1.5", 1.5}, {"k=3.9", 3.9}, {"k=4.1", 4.1}};
+    const double given[2] = {two_pi / 2.0 + 0.01, 0.01};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        dyn_map *map = dyn_test_named("standard", cases[i].assignment, NULL, NULL);
+        dyn_fixed_points_options o = options_of(1, 0, NULL, NULL);
+        o.given = given;
+        o.n_given = 1;
+        dyn_fixed_points f = search(map, &o);
+        assert_int_equal(f.n_cycles, 1);
+        const dyn_multipliers_block *b = &f.cycles[0].multipliers.blocks[0];
+        assert_near(f.cycles[0].states[0], two_pi / 2.0, 1e-12);
+        assert_near(b->re[0] + b->re[1], 2.0 - cases[i].k, 1e-12);
+        assert_true((b->im[0] != 0.0) == (cases[i].k < 4.0));
+        assert_near(f.cycles[0].spectral_radius < 1.0 + 1e-12 ? 1.0 : 0.0,
+                    cases[i].k < 4.0 ? 1.0 : 0.0, 0.0);
+        dyn_fixed_points_fini(&f);
+        dyn_map_destroy(map);
+    }
+}
+
+/* ---- A map without slope ------------------------------------------------------------------ */
+
+static double find_sign(double z)
+{
+    return z < 0.0 ? -1.0 : 1.0;
+}
+
+static void sync_step(dyn_map *map, const double *x, double *y)
+{
+    const double first = find_sign(-x[1]);
+    (void)map;
+    y[1] = find_sign(-x[0]);
+    y[0] = first;
+}
+
+static void sync_jvp(dyn_map *map, const double *x, const double *v, double *y, double *jv)
+{
+    (void)v;
+    if (y != NULL) {
+        sync_step(map, x, y);
+    }
+    jv[0] = 0.0;
+    jv[1] = 0.0;
+}
+
+/* Two binary units with W = [[0, −1], [−1, 0]], updated together: (1, 1) ↔ (−1, −1) is a cycle of
+ * minimal period 2 and no fixed point, by every method. */
+static void test_synchronous_cycle(void **state)
+{
+    static const dyn_map_kind kind = {.name = "hopfield-sync",
+                                      .formula = "sign(W x)",
+                                      .step = sync_step,
+                                      .jvp = sync_jvp,
+                                      .clone = dyn_map_create_like};
+    static const double low[2] = {-2, -2};
+    static const double high[2] = {2, 2};
+    static const char *const methods[] = {"newton", "newton-krylov", "anderson"};
+    dyn_map *map = NULL;
+    (void)state;
+    assert_int_equal(dyn_map_create(&map, &kind, 2, NULL, 0, NULL), KERN_OK);
+    for (size_t m = 0; m < 3; m++) {
+        dyn_fixed_points_options o = options_of(2, 50, low, high);
+        o.method = dyn_method_find(methods[m]);
+        o.prime = true;
+        dyn_fixed_points f = search(map, &o);
+        assert_int_equal(f.n_cycles, 1);
+        const dyn_cycle *c = &f.cycles[0];
+        assert_int_equal(c->period, 2);
+        assert_true(c->states[0] == -1.0 && c->states[1] == -1.0);
+        assert_true(c->states[2] == 1.0 && c->states[3] == 1.0);
+        assert_true(c->image[0] == 1.0 && c->image[1] == 1.0 && c->residual == 0.0);
+        assert_true(c->spectral_radius == 0.0 && c->returns == KERN_OK);
+        dyn_fixed_points_fini(&f);
+        o.period = 1;
+        f = search(map, &o);
+        assert_int_equal(f.n_cycles, 2);
+        for (size_t i = 0; i < 2; i++) {
+            assert_near(f.cycles[i].states[0] * f.cycles[i].states[1], -1.0, 0.0);
+        }
+        dyn_fixed_points_fini(&f);
+    }
+    dyn_map_destroy(map);
+}
+
+/* Doubles fall onto 0 after 55 steps of the tent map of slope 2, but the search does not follow
+ * orbits: its cycles are found, repel by 2^p, and have 2^p − 2 points in all for p = 3 and 5. */
+static void test_tent_cycles(void **state)
+{
+    static const size_t periods[] = {1, 3, 5};
+    static const size_t counts[] = {2, 2, 6};
+    static const double low = 0.01;
+    static const double high = 0.99;
+    dyn_map *map = dyn_test_named("tent", "mu=2", NULL, NULL);
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        dyn_fixed_points_options o = options_of(periods[i], 400, &low, &high);
+        o.prime = true;
+        dyn_fixed_points f = search(map, &o);
+        assert_int_equal(f.n_cycles, counts[i]);
+        for (size_t c = 0; c < f.n_cycles; c++) {
+            assert_near(f.cycles[c].spectral_radius, pow(2.0, (double)periods[i]), 1e-12);
+            assert_true(f.cycles[c].residual < 1e-15);
+        }
+        dyn_fixed_points_fini(&f);
+    }
+    dyn_map_destroy(map);
+}
+
 /* ---- Searches that find nothing ----------------------------------------------------------- */
 
 static void assert_nothing(dyn_map *map, dyn_fixed_points_options o, kern_status why)
@@ -359,18 +489,22 @@ static void test_solver(void **state)
 {
     dyn_map *map = dyn_test_named("logistic", "r=3.2", NULL, NULL);
     dyn_shooting *solver = NULL;
+    dyn_chain_goal goal = {.tol = 1e300, .max_iterations = 10};
     double states[2] = {(double)NAN, 0.5};
+    double gap[2];
     (void)state;
     assert_int_equal(dyn_shooting_create(&solver, map, 2, NULL), KERN_OK);
-    dyn_shooting_result r = dyn_shooting_solve(solver, states, 2, 1e300, 10);
+    dyn_chain_result r = dyn_shooting_solve(solver, states, 2, &goal);
     assert_int_equal(r.status, KERN_NAN);
     assert_true(isnan(r.residual));
     states[0] = 0.5;
     states[1] = 0.8;
-    r = dyn_shooting_solve(solver, states, 2, 1e-11, 50);
+    goal = (dyn_chain_goal){.tol = 1e-11, .max_iterations = 50};
+    r = dyn_shooting_solve(solver, states, 2, &goal);
     assert_true(r.status == KERN_OK && r.iterations > 0 && r.residual < 1e-15);
-    assert_near(dyn_shooting_residual(solver, states, 2), r.residual, 0.0);
-    r = dyn_shooting_solve(solver, states, 2, 1e-11, 0);
+    assert_near(dyn_chain_residual(map, states, 2, gap), r.residual, 0.0);
+    goal.max_iterations = 0;
+    r = dyn_shooting_solve(solver, states, 2, &goal);
     assert_true(r.status == KERN_OK && r.iterations == 0);
     dyn_shooting_destroy(solver);
     dyn_shooting_destroy(NULL);
@@ -409,8 +543,14 @@ static void test_refused(void **state)
     assert_refused(map, options_of(1, 10, NULL, NULL), "10 starts need a box");
     assert_refused(map, options_of(1, 0, NULL, NULL), "at least one start");
     assert_refused(map, options_of(0, 10, low, higher), "a cycle of 0 states of 2 numbers");
-    assert_refused(map, options_of(301, 10, low, higher), "the product at most 600");
-    dyn_fixed_points_options o = options_of(1, 10, low, higher);
+    dyn_fixed_points_options o = options_of(301, 10, low, higher);
+    o.method = dyn_method_find("newton");
+    assert_refused(map, o, "the product at most 600");
+    o = options_of(1, 10, low, higher);
+    o.method = dyn_method_find("anderson");
+    o.deflate = true;
+    assert_refused(map, o, "method anderson cannot deflate");
+    o = options_of(1, 10, low, higher);
     o.tol = (double)NAN;
     assert_refused(map, o, "the tolerance is nan");
     o.tol = 1e-10;
@@ -427,11 +567,12 @@ int main(void)
     const struct CMUnitTest exact[] = {
         cmocka_unit_test(test_logistic_points), cmocka_unit_test(test_logistic_cycle),
         cmocka_unit_test(test_planar_points),   cmocka_unit_test(test_given_start),
-        cmocka_unit_test(test_standard_map),    cmocka_unit_test(test_tangency),
+        cmocka_unit_test(test_standard_map),    cmocka_unit_test(test_standard_centre),
+        cmocka_unit_test(test_tangency),
     };
     const struct CMUnitTest complete[] = {
-        cmocka_unit_test(test_henon_cycles),
-        cmocka_unit_test(test_cat_cycles),
+        cmocka_unit_test(test_synchronous_cycle), cmocka_unit_test(test_tent_cycles),
+        cmocka_unit_test(test_henon_cycles),      cmocka_unit_test(test_cat_cycles),
         cmocka_unit_test(test_repeats),
     };
     const struct CMUnitTest outcomes[] = {
