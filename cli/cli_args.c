@@ -246,6 +246,10 @@ static kern_status raise_unknown(const cli_command *command, const char *typed, 
 
 static kern_status store(reader *r, const cli_option *option, const char *value, kern_error *err)
 {
+    if (option->once && r->call->given[option - r->call->command->options]) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "--%s is given twice; accepted is once",
+                          option->name);
+    }
     r->call->given[option - r->call->command->options] = true;
     return takers[option->kind](option, r->settings + option->offset, value, err);
 }

@@ -56,6 +56,7 @@ typedef struct cli_option {
     cli_kind kind;
     bool positional; /* taken by place instead of by name; CLI_TEXT only */
     bool required;
+    bool once;            /* giving it again is an error; otherwise the last one counts */
     bool hide_default;    /* --help gives no default, as when it depends on other options */
     size_t offset;        /* of the member in the struct of settings */
     double low, high;     /* both ends included */

@@ -14,15 +14,10 @@
 
 enum {
     COUNT_MAX = 1 << 30,
-    MEMORY_MAX = 1 << 24, /* MiB */
-    PILOT_STARTS = 100,   /* that --dry-run follows at first, and so many times as many then */
-    PILOT_GROWTH = 4,
+    MEMORY_MAX = 1 << 24,      /* MiB */
     COORDINATES_FOR_CELLS = 3, /* for which recurrences are chosen */
-    RANDOM_STARTS = 1000       /* beyond, where no grid is asked for */
+    RANDOM_STARTS = 100        /* beyond, where no grid is asked for: such maps are slow */
 };
-
-/* Half the width of the box around the start when none is given. */
-#define DEFAULT_REACH 2.0
 
 /* ---- Words -------------------------------------------------------------------------------- */
 
@@ -79,7 +74,7 @@ static const cli_option options[] = {
          "starts at the centres of N cells along every coordinate (default: 1000, 100 or 20 for "
          "1, 2 or 3 coordinates)"},
     {ROW("starts", "N", CLI_SIZE, starts), RANGE(1, COUNT_MAX), .hide_default = true,
-     .help = "N starts drawn in the box instead (default for more than 3 coordinates: 1000)"},
+     .help = "N starts drawn in the box instead (default for more than 3 coordinates: 100)"},
     {ROW("jitter", "X", CLI_REAL, jitter), RANGE(0, 0.5),
      .help =
          "largest distance of a start of the grid from its centre, in cells, which keeps starts "
@@ -127,7 +122,7 @@ static const cli_option options[] = {
     {ROW("uncertainty", NULL, CLI_FLAG, uncertainty),
      .help = "measure the uncertainty exponent of the boundary as well"},
     {ROW("points", "N", CLI_SIZE, points), RANGE(1, COUNT_MAX),
-     .help = "of --uncertainty: points for each of 9 distances"},
+     .help = "of --uncertainty: points for each of 9 distances; three starts each"},
     {.kind = CLI_HEADING, .help = "Continuation"},
     CLI_OPTIONS_VARY(cli_basins_settings, vary, false),
     {ROW("threshold", "X", CLI_REAL, threshold), RANGE(0, DBL_MAX), .hide_default = true,
@@ -171,23 +166,6 @@ static void defaults(void *settings)
 }
 
 /* ---- From settings to options ------------------------------------------------------------- */
-
-/* The box without --box. */
-static kern_status make_box(cli_basins_job *job, kern_error *err)
-{
-    const dyn_map *map = job->system.map;
-    job->low = calloc(2 * map->size, sizeof *job->low);
-    if (job->low == NULL) {
-        return kern_raise(err, KERN_NO_MEMORY, "no memory for a box of %zu coordinates", map->size);
-    }
-    job->high = job->low + map->size;
-    for (size_t i = 0; i < map->size; i++) {
-        const double period = map->periods != NULL ? map->periods[i] : 0.0;
-        job->low[i] = period > 0.0 ? 0.0 : map->start[i] - DEFAULT_REACH;
-        job->low[map->size + i] = period > 0.0 ? period : map->start[i] + DEFAULT_REACH;
-    }
-    return KERN_OK;
-}
 
 /* --track, whose sentences shall not name --box. */
 static kern_status read_track(cli_basins_job *job, kern_error *err)
@@ -289,12 +267,80 @@ static kern_status estimate(cli_basins_job *job, kern_error *err)
     return status == KERN_OK ? KERN_OK : kern_raise(err, status, "%s", why.text);
 }
 
+/* The starts of --uncertainty, which take memory as well. */
+static kern_status estimate_uncertainty(cli_basins_job *job, kern_error *err)
+{
+    dyn_basins_options o = job->o;
+    dyn_uncertainty_options u = dyn_uncertainty_options_default();
+    kern_error why = {0};
+    size_t bytes;
+    u.points = job->s->points;
+    KERN_TRY(dyn_uncertainty_count(&u, &job->n_labelled, err));
+    o.starts.kind = DYN_BASIN_TOLD;
+    o.starts.n = job->n_labelled;
+    const kern_status status =
+        dyn_basins_estimate(job->system.map, &o, &job->n_labelled, &bytes, &why);
+    if (status == KERN_NO_MEMORY) {
+        return kern_raise(err, status, "--points %zu: %s (--memory-limit)", u.points, why.text);
+    }
+    return status == KERN_OK ? KERN_OK : kern_raise(err, status, "%s", why.text);
+}
+
+/* An option that only some methods heed, and their names. */
+typedef struct owned_option {
+    const char *name;
+    const char *methods;
+} owned_option;
+
+/* Refuses what would be ignored. */
+static kern_status check_ignored(const cli_basins_job *job, const cli_call *call, kern_error *err)
+{
+    static const owned_option owned[] = {{"horizon", "recurrences, proximity"},
+                                         {"stay", "recurrences, proximity"},
+                                         {"cells", "recurrences"},
+                                         {"recurrences", "recurrences"},
+                                         {"radius", "proximity"},
+                                         {"ttr", "features"},
+                                         {"tail", "features"},
+                                         {"group", "features"},
+                                         {"group-radius", "features"}};
+    static const char *const unwritten[] = {"out", "csv"};
+    const char *method = dyn_basins_methods[job->o.method]->name;
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        if (cli_args_given(call, owned[i].name) && strstr(owned[i].methods, method) == NULL) {
+            return kern_raise(err, KERN_INVALID_ARGUMENT,
+                              "--%s is given and the method is %s, which has no use for it; "
+                              "accepted is --method with one of: %s",
+                              owned[i].name, method, owned[i].methods);
+        }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (job->s->dry_run && cli_args_given(call, unwritten[i])) {
+            return kern_raise(
+                err, KERN_INVALID_ARGUMENT,
+                "--%s and --dry-run are both given; accepted is one of them, as a dry "
+                "run has nothing to write",
+                unwritten[i]);
+        }
+    }
+    if (cli_args_given(call, "points") && !job->s->uncertainty) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "--points is given without --uncertainty; accepted are both");
+    }
+    if (cli_args_given(call, "jitter") && job->o.starts.kind != DYN_BASIN_GRID) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "--jitter needs a grid of starts; accepted is --grid and not --starts");
+    }
+    return KERN_OK;
+}
+
 static kern_status check(cli_basins_job *job, const cli_call *call, kern_error *err)
 {
     static const char *const only[] = {"n", "threshold"};
     const cli_basins_settings *s = job->s;
     KERN_TRY(cli_vary_check(call, &s->vary, only, 2, err));
     KERN_TRY(cli_files_check(&s->files, err));
+    KERN_TRY(check_ignored(job, call, err));
     if (s->uncertainty && s->vary.name != NULL) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "--uncertainty and --vary are both given; accepted is one of them");
@@ -316,52 +362,17 @@ static kern_status open_job(cli_basins_job *job, const cli_call *call, kern_erro
 {
     const cli_basins_settings *s = job->s;
     KERN_TRY(cli_map_open(&job->system, &s->system, err));
-    KERN_TRY(cli_map_read_box(job->system.map, s->box, &job->low, &job->high, err));
-    if (job->low == NULL) {
-        KERN_TRY(make_box(job, err));
-    }
+    KERN_TRY(cli_map_make_box(job->system.map, s->box, &job->low, &job->high, err));
     if (s->track != NULL) {
         KERN_TRY(read_track(job, err));
     }
     KERN_TRY(set_options(job, call, err));
     KERN_TRY(check(job, call, err));
-    return estimate(job, err);
+    KERN_TRY(estimate(job, err));
+    return s->uncertainty ? estimate_uncertainty(job, err) : KERN_OK;
 }
 
 /* ---- Work --------------------------------------------------------------------------------- */
-
-/* Seconds that n of the starts take. */
-static kern_status time_starts(const cli_basins_job *job, size_t n, double *seconds,
-                               kern_error *err)
-{
-    dyn_basins_options o = job->o;
-    dyn_basins pilot;
-    o.starts.kind = DYN_BASIN_RANDOM;
-    o.starts.n = n;
-    const double begun = cli_progress_now();
-    KERN_TRY(dyn_basins_init(&pilot, job->system.map, &o, err));
-    *seconds = cli_progress_now() - begun;
-    dyn_basins_fini(&pilot);
-    return KERN_OK;
-}
-
-/* Estimates the time from a small run and one that takes twice as long, whose difference leaves out
- * what is done once: looking for attractors. */
-static kern_status run_pilot(cli_basins_job *job, kern_error *err)
-{
-    const double columns = job->s->vary.name != NULL ? (double)job->s->vary.n : 1.0;
-    double few;
-    double more = 0.0;
-    size_t n = PILOT_STARTS;
-    KERN_TRY(time_starts(job, PILOT_STARTS, &few, err));
-    while (n < job->n_starts && more < 2.0 * few) {
-        n *= PILOT_GROWTH;
-        KERN_TRY(time_starts(job, n, &more, err));
-    }
-    const double each = fmax(0.0, more - few) / (double)n;
-    job->seconds = columns * (few + each * (double)job->n_starts);
-    return KERN_OK;
-}
 
 static kern_status run_sweep(cli_basins_job *job, kern_error *err)
 {
@@ -371,7 +382,7 @@ static kern_status run_sweep(cli_basins_job *job, kern_error *err)
     return dyn_basins_sweep_init(&job->sweep, job->system.map, &job->o, &o, err);
 }
 
-static kern_status run_single(cli_basins_job *job, kern_error *err)
+static kern_status run_single(cli_basins_job *job, cli_progress *progress, kern_error *err)
 {
     const cli_basins_settings *s = job->s;
     KERN_TRY(dyn_basins_init(&job->basins, job->system.map, &job->o, err));
@@ -383,6 +394,8 @@ static kern_status run_single(cli_basins_job *job, kern_error *err)
     if (s->uncertainty) {
         dyn_uncertainty_options u = dyn_uncertainty_options_default();
         u.points = s->points;
+        cli_progress_finish(progress);
+        cli_progress_start(progress, "start", 0, job->n_labelled, "starts", 1.0);
         KERN_TRY(dyn_uncertainty_init(&job->uncertainty, job->system.map, &job->o, &u, err));
         job->has_uncertainty = true;
     }
@@ -395,13 +408,14 @@ static kern_status compute(cli_basins_job *job, kern_error *err)
     const size_t columns = s->vary.name != NULL ? s->vary.n : 1;
     cli_progress progress;
     if (s->dry_run) {
-        return run_pilot(job, err);
+        return cli_basins_estimate_time(job, err);
     }
     job->o.progress = cli_run_watch;
     job->o.context = &progress;
     cli_signal_watch();
     cli_progress_start(&progress, "start", 0, job->n_starts * columns, "starts", 1.0);
-    const kern_status status = s->vary.name != NULL ? run_sweep(job, err) : run_single(job, err);
+    const kern_status status =
+        s->vary.name != NULL ? run_sweep(job, err) : run_single(job, &progress, err);
     cli_progress_finish(&progress);
     return status;
 }
@@ -414,16 +428,16 @@ static bool nothing_decided(const dyn_basins *b)
     return open == b->n_starts;
 }
 
-static bool check_failed(const cli_basins_job *job)
+static kern_status find_outcome(const cli_basins_job *job)
 {
     size_t failed = 0;
     if (job->s->vary.name == NULL) {
-        return nothing_decided(&job->basins);
+        return nothing_decided(&job->basins) ? KERN_NOT_CONVERGED : KERN_OK;
     }
     for (size_t i = 0; i < job->sweep.n; i++) {
         failed += nothing_decided(&job->sweep.columns[i].basins) ? 1U : 0U;
     }
-    return failed == job->sweep.n;
+    return failed == job->sweep.n ? KERN_NOT_CONVERGED : KERN_OK;
 }
 
 static kern_status run(cli_call *call, const void *settings, kern_error *err)
@@ -434,7 +448,8 @@ static kern_status run(cli_call *call, const void *settings, kern_error *err)
         status = compute(&job, err);
     }
     if (status == KERN_OK && !job.s->dry_run) {
-        call->check_failed = check_failed(&job);
+        job.outcome = find_outcome(&job);
+        call->check_failed = job.outcome != KERN_OK;
         status = cli_basins_write(&job, err);
     }
     if (status == KERN_OK) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What the sources of `basin basins` share: cli_basins.c reads the options and computes,
- * cli_basins_print.c prints, cli_basins_write.c writes files.
+ * cli_basins_pilot.c estimates for --dry-run, cli_basins_print.c prints, cli_basins_write.c writes
+ * files.
  */
 #ifndef BASIN_CLI_BASINS_H
 #define BASIN_CLI_BASINS_H
@@ -61,14 +62,21 @@ typedef struct cli_basins_job {
     dyn_basins_options o;
     size_t n_starts;
     size_t bytes;
-    double seconds; /* of --dry-run: estimate */
+    size_t n_labelled;   /* starts of --uncertainty */
+    double seconds;      /* of --dry-run: estimate */
+    double step_seconds; /* of one step */
+    size_t assumed;      /* steps of a start that the estimate assumes; 0: starts were followed */
     dyn_basins basins;
     dyn_basins_sweep sweep; /* of --vary */
     bool has_entropy;
     dyn_basin_entropy entropy;
     bool has_uncertainty;
     dyn_uncertainty uncertainty;
+    kern_status outcome; /* KERN_NOT_CONVERGED when nothing was decided for any start */
 } cli_basins_job;
+
+/* Estimates the time of the run into job->seconds, within a few seconds where a step takes less. */
+kern_status cli_basins_estimate_time(cli_basins_job *job, kern_error *err);
 
 /* Word for an attractor's or an outcome's label: "1", "diverged", …. */
 enum { CLI_BASINS_WORD = 24 };

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 enum { SHOWN_COORDINATES = 4 };
 
@@ -156,13 +157,26 @@ static void add_columns(cli_json *json, const cli_basins_job *job)
     }
 }
 
+/* Without verifications: no start has more. */
+static double steps_at_most(const cli_basins_job *job)
+{
+    const dyn_basins_options *o = &job->o;
+    const bool tails = strcmp(dyn_basins_methods[o->method]->name, "features") == 0;
+    return (double)job->n_starts * (double)(tails ? o->settle + o->tail : o->horizon);
+}
+
 static void add_estimate(cli_json *json, const cli_basins_job *job)
 {
     cli_json_bool(json, json->object, "dry_run", true);
     cli_json_size(json, json->object, "bytes", job->bytes);
-    cli_json_real(json, json->object, "steps_at_most",
-                  (double)job->n_starts * (double)job->o.horizon);
+    cli_json_real(json, json->object, "steps_at_most", steps_at_most(job));
     cli_json_real(json, json->object, "seconds", job->seconds);
+    cli_json_real(json, json->object, "seconds_per_step", job->step_seconds);
+    if (job->assumed > 0) {
+        cli_json_size(json, json->object, "assumed_steps", job->assumed);
+    } else {
+        cli_json_null(json, json->object, "assumed_steps");
+    }
 }
 
 static kern_status print_json(const cli_basins_job *job, kern_error *err)
@@ -182,7 +196,7 @@ static kern_status print_json(const cli_basins_job *job, kern_error *err)
     if (job->has_uncertainty) {
         add_uncertainty(&json, &job->uncertainty);
     }
-    cli_json_text(&json, json.object, "status", "ok");
+    cli_json_text(&json, json.object, "status", kern_status_word(job->outcome));
     return cli_json_print(&json, err);
 }
 
@@ -228,19 +242,35 @@ static void print_basins(const dyn_basins *b, const int32_t *ids, size_t size)
     }
 }
 
-static void print_measures(const cli_basins_job *job)
+static void print_entropy(const dyn_basin_entropy *e)
 {
-    const dyn_basin_entropy *e = &job->entropy;
-    const dyn_uncertainty *u = &job->uncertainty;
-    if (job->has_entropy) {
-        (void)printf("\nbasin entropy %.6g over %zu boxes of %zu cells a side\n", e->entropy,
-                     e->n_boxes, e->box);
+    (void)printf("\nbasin entropy %.6g over %zu boxes of %zu cells a side\n", e->entropy,
+                 e->n_boxes, e->box);
+    if (e->n_boundary == 0) {
+        (void)printf("no boundary between basins in these boxes\n");
+    } else if (e->n_boundary == 1) {
+        (void)printf("boundary basin entropy %.6g, of one box, which decides nothing\n",
+                     e->boundary_entropy);
+    } else {
         (void)printf("boundary basin entropy %.6g +- %.2g over %zu boxes: %s\n",
                      e->boundary_entropy, e->boundary_error, e->n_boundary,
                      e->above_ln2 ? "above ln 2, a fractal boundary at this resolution"
                                   : "not above ln 2, which decides nothing");
     }
-    if (job->has_uncertainty) {
+}
+
+static void print_measures(const cli_basins_job *job)
+{
+    const dyn_basin_entropy *e = &job->entropy;
+    const dyn_uncertainty *u = &job->uncertainty;
+    if (job->has_entropy) {
+        print_entropy(e);
+    }
+    if (job->has_uncertainty && u->status != KERN_OK) {
+        (void)printf("uncertainty exponent not found: %zu of %zu distances have 10 uncertain "
+                     "points and 10 others, and a line needs 3; give more --points\n",
+                     u->n_fitted, u->n);
+    } else if (job->has_uncertainty) {
         (void)printf("uncertainty exponent %.5g +- %.2g over %zu of %zu distances from %.2g to "
                      "%.2g of the box; boundary dimension %.5g\n",
                      u->exponent, u->exponent_error, u->n_fitted, u->n, u->scales[0].epsilon,
@@ -248,13 +278,29 @@ static void print_measures(const cli_basins_job *job)
     }
 }
 
+static void print_estimate(const cli_basins_job *job)
+{
+    (void)printf("%zu starts, %.3g MiB for labels, at most %.3g steps, about %.2g s\n",
+                 job->n_starts, (double)job->bytes / 1048576.0, steps_at_most(job), job->seconds);
+    if (job->assumed > 0) {
+        (void)printf(
+            "No start was followed, as a step takes %.2g s; the time is that of %zu steps a "
+            "start.\n",
+            job->step_seconds, job->assumed);
+    }
+}
+
 static void print_text(const cli_basins_job *job)
 {
     const size_t size = job->system.map->size;
+    const dyn_map_kind *kind = job->system.map->kind;
+    (void)printf("%s: %s\n", kind->name, kind->formula);
+    if (job->o.starts.kind == DYN_BASIN_RANDOM && job->s->starts == 0) {
+        (void)printf("Few starts are drawn for a map of %zu coordinates; --starts asks for more.\n",
+                     size);
+    }
     if (job->s->dry_run) {
-        (void)printf("%zu starts, %.3g MiB for labels, at most %.3g steps, about %.2g s\n",
-                     job->n_starts, (double)job->bytes / 1048576.0,
-                     (double)job->n_starts * (double)job->o.horizon, job->seconds);
+        print_estimate(job);
         return;
     }
     (void)printf("%zu starts, %s\n", job->n_starts, dyn_basins_methods[job->o.method]->name);

@@ -129,6 +129,7 @@ typedef struct chaos_job {
     size_t end;
     double value;
     dyn_chaos verdict;
+    bool collapsed; /* rounding has put the orbit on a repelling fixed point */
     dyn_gali gali;
     dyn_zero_one walk;
 } chaos_job;
@@ -156,6 +157,7 @@ static kern_status run_gali(chaos_job *job, kern_error *err)
     job->end = job->gali.end;
     job->value = job->gali.value;
     job->verdict = job->gali.verdict;
+    job->collapsed = job->gali.collapsed;
     return status;
 }
 
@@ -199,23 +201,31 @@ static kern_status run_zero_one(chaos_job *job, kern_error *err)
     dyn_orbit *orbit = NULL;
     if (coordinate >= map->size) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "--coordinate is %zu; map %s has coordinates 0 to %zu", coordinate,
-                          map->kind->name, map->size - 1);
+                          "--coordinate is %zu; accepted are 0 to %zu for map %s", coordinate,
+                          map->size - 1, map->kind->name);
     }
     chaos_probe probe = {coordinate, map->periods != NULL ? map->periods[coordinate] : 0.0};
+    cli_progress progress;
     const dyn_orbit_options o = {.ttr = job->s->ttr,
                                  .steps = job->steps - 1,
                                  .stride = job->s->stride,
                                  .observe = observe,
                                  .context = &probe,
-                                 .n_observed = 1};
-    KERN_TRY(dyn_orbit_create(&orbit, job->system.map, &o, err));
+                                 .n_observed = 1,
+                                 .progress = cli_run_watch,
+                                 .watcher = &progress};
+    cli_signal_watch();
+    cli_progress_start(&progress, "step", 0, o.ttr + o.steps * o.stride, "steps", 1.0);
+    kern_status status = dyn_orbit_create(&orbit, job->system.map, &o, err);
+    cli_progress_finish(&progress);
+    KERN_TRY(status);
     job->status = orbit->status;
     job->end = orbit->end;
     job->value = (double)NAN;
-    kern_status status = KERN_OK;
     if (orbit->status == KERN_OK) {
         status = test_values(job, orbit->observed, err);
+        job->collapsed = orbit->collapsed;
+        job->verdict = orbit->collapsed ? DYN_CHAOS_UNDECIDED : job->verdict;
     }
     dyn_orbit_destroy(orbit);
     return status;
@@ -231,6 +241,7 @@ static void describe_gali(cli_json *json, const chaos_job *job)
         cli_json_null(json, json->object, "fell");
     }
     cli_json_real(json, json->object, "growth", job->gali.growth);
+    cli_json_bool(json, json->object, "noisy", job->gali.noisy);
     if (job->s->series) {
         (void)cli_json_reals(json, json->object, "series", job->gali.series, job->gali.n_series);
     }
@@ -257,6 +268,10 @@ static void print_gali(const chaos_job *job)
     (void)printf("%s (threshold %.3g)\n", g->fell > 0 ? ", where it fell to the threshold" : "",
                  job->s->threshold);
     (void)printf("growth of a tangent vector %.6g nats per step\n", g->growth);
+    if (g->noisy) {
+        (void)printf("The map has no jvp: the index was followed to the noise of difference "
+                     "quotients, no further.\n");
+    }
 }
 
 static void print_zero_one(const chaos_job *job)
@@ -316,7 +331,9 @@ static kern_status print_json(const chaos_job *job, kern_error *err)
     cli_json_text(&json, json.object, "test", tests[job->s->test].word);
     cli_json_real(&json, json.object, "value", job->value);
     cli_json_text(&json, json.object, "verdict", dyn_chaos_word(job->verdict));
-    cli_json_text(&json, json.object, "status", kern_status_word(outcome(job)));
+    cli_json_text(&json, json.object, "status",
+                  job->collapsed ? "collapsed" : kern_status_word(outcome(job)));
+    cli_json_bool(&json, json.object, "collapsed", job->collapsed);
     cli_json_size(&json, json.object, "steps", job->steps);
     cli_json_size(&json, json.object, "ttr", job->s->ttr);
     cli_json_size(&json, json.object, "end", job->end);
@@ -335,6 +352,10 @@ static void print_text(const chaos_job *job)
         return;
     }
     tests[job->s->test].print(job);
+    if (job->collapsed) {
+        (void)printf("status: collapsed. The orbit sits on a repelling fixed point, where rounding "
+                     "has put it; that decides nothing.\n");
+    }
     (void)printf("verdict: %s\n", dyn_chaos_word(job->verdict));
 }
 
@@ -368,8 +389,9 @@ const cli_command cli_chaos = {
         "chaotic when that falls to the threshold sooner than any power law could take it there, "
         "and vectors grow; it is regular when neither is the case. zero-one lets one coordinate "
         "drive a walk in the plane and tells whether it spreads: the value is near 1 for chaos and "
-        "near 0 for regular motion. When a test is undecided or the orbit is lost, the exit status "
-        "is 1.",
+        "near 0 for regular motion. When a test is undecided, the orbit is lost, or rounding has "
+        "put "
+        "it on a repelling fixed point (collapsed), the exit status is 1.",
     .example = "basin chaos --test gali --map standard --param k=1 --x0 0.1,0.1\n"
                "basin chaos --test zero-one --map logistic --param r=3.9",
     .options = options,

@@ -10,10 +10,12 @@
 #include "cli/cli_rows.h"
 #include "cli/cli_signal.h"
 #include "dyn/dyn_cascade.h"
+#include "dyn/dyn_chart.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_COUNT = 1 << 24, DEPTH_MAX = 32 };
 
@@ -147,6 +149,21 @@ static kern_status check_range(const cli_continue_settings *s, kern_error *err)
     return KERN_OK;
 }
 
+/* Parameters of a chart that a map without one lacks. */
+static kern_status check_vary(const cli_continue_settings *s, const dyn_map *map, kern_error *err)
+{
+    size_t index;
+    const bool of_chart = strcmp(s->vary, "rate") == 0 || strcmp(s->vary, "sigma_scale") == 0;
+    if (of_chart && !dyn_chart_is(map) &&
+        dyn_map_find_param(map, s->vary, &index, NULL) != KERN_OK) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "--vary is %s, a parameter of the chart of directions, which map %s does "
+                          "not have by itself; add --chart",
+                          s->vary, map->kind->name);
+    }
+    return cli_map_refuse_norm(map, err);
+}
+
 static kern_status compute(cli_continue_job *job, kern_error *err)
 {
     const cli_continue_settings *s = job->s;
@@ -155,6 +172,7 @@ static kern_status compute(cli_continue_job *job, kern_error *err)
     KERN_TRY(check_range(s, err));
     KERN_TRY(cli_files_check(&s->files, err));
     KERN_TRY(cli_map_open(&job->system, &s->system, err));
+    KERN_TRY(check_vary(s, job->system.map, err));
     KERN_TRY(cli_continue_curve_check(s, job->system.map, err));
     KERN_TRY(cli_map_read_box(job->system.map, s->box, &job->box, &job->box_high, err));
     o.vary = s->vary;
@@ -212,6 +230,21 @@ static kern_status run_tokens(cli_call *call, const cli_continue_settings *s, ke
     return cli_continue_tokens_run(call, &tokens, err);
 }
 
+/* Nothing to report but why. */
+static kern_status report_failure(const cli_continue_job *job, kern_status status,
+                                  const kern_error *err)
+{
+    cli_json json;
+    if (!job->s->json || job->system.map == NULL || !cli_json_is_outcome(status)) {
+        return status;
+    }
+    cli_json_init(&json);
+    cli_continue_describe(&json, job);
+    (void)cli_json_array(&json, json.object, "points");
+    (void)cli_json_array(&json, json.object, "events");
+    return cli_json_print_failure(&json, status, err);
+}
+
 static kern_status run(cli_call *call, const void *settings, kern_error *err)
 {
     cli_continue_job job = {.s = settings};
@@ -225,6 +258,7 @@ static kern_status run(cli_call *call, const void *settings, kern_error *err)
         call->check_failed = is_unfinished(&job.tree.branches[0]);
         status = cli_continue_report(&job, err);
     }
+    status = report_failure(&job, status, err);
     dyn_branch_tree_fini(&job.tree);
     free(job.box);
     cli_map_fini(&job.system);

@@ -2,7 +2,7 @@
  *
  * basin continue --second: curves of bifurcations in two parameters.
  */
-#include "cli/cli_continue_curve.h"
+#include "cli/cli_continue_curve_print.h"
 
 #include "cli/cli_progress.h"
 #include "cli/cli_signal.h"
@@ -77,7 +77,8 @@ kern_status cli_continue_curve_check(const cli_continue_settings *s, const dyn_m
     double high;
     if (s->second == NULL) {
         if (s->curve != NULL || s->range != NULL) {
-            return kern_raise(err, KERN_INVALID_ARGUMENT, "--%s is given without --second",
+            return kern_raise(err, KERN_INVALID_ARGUMENT,
+                              "--%s is given without --second; accepted are both",
                               s->curve != NULL ? "curve" : "range");
         }
         return KERN_OK;
@@ -212,16 +213,6 @@ static kern_status raise_none(const cli_curve_job *job, kern_error *err)
                       dyn_normal_kind_word(job->kind), s->vary, s->from, s->to, text);
 }
 
-kern_status cli_continue_curve_status(const dyn_curve *curve)
-{
-    static const kern_status words[DYN_CURVE_END_KINDS] = {[DYN_CURVE_END_STEP] =
-                                                               KERN_NOT_CONVERGED,
-                                                           [DYN_CURVE_END_POINTS] = KERN_TIMEOUT,
-                                                           [DYN_CURVE_END_FAR] = KERN_DIVERGED};
-    const kern_status first = words[curve->ends[0]];
-    return first != KERN_OK ? first : words[curve->ends[1]];
-}
-
 static bool is_unfinished(const cli_curve_job *job)
 {
     bool unfinished = job->n_failed > 0;
@@ -244,7 +235,13 @@ static kern_status run(cli_curve_job *job, kern_error *err)
     }
     KERN_TRY(follow_all(job, n_events, err));
     if (job->n_curves == 0) {
-        return kern_raise(err, job->failure.status, "%s", job->failure.text);
+        const char *const remedy =
+            job->failure.status != KERN_NOT_CONVERGED ? ""
+            : job->base->system.map->approximate_jvp
+                ? "; the map has no jvp, and difference quotients limit what can be reached: give "
+                  "it one, or a larger --tol"
+                : "; a larger --tol may do";
+        return kern_raise(err, job->failure.status, "%s%s", job->failure.text, remedy);
     }
     return cli_continue_curve_report(job, err);
 }

@@ -2,7 +2,7 @@
  *
  * Curves in two parameters as JSON, tables and HDF5.
  */
-#include "cli/cli_continue_curve.h"
+#include "cli/cli_continue_curve_print.h"
 
 #include "cli/cli_csv.h"
 
@@ -11,6 +11,17 @@
 #include <string.h>
 
 enum { SHOWN_COORDINATES = 3, SHOWN_POINTS = 24 };
+
+kern_status cli_continue_curve_status(const dyn_curve *curve)
+{
+    static const kern_status words[DYN_CURVE_END_KINDS] = {
+        [DYN_CURVE_END_STEP] = KERN_NOT_CONVERGED,
+        [DYN_CURVE_END_POINTS] = KERN_TIMEOUT,
+        [DYN_CURVE_END_FAR] = KERN_DIVERGED,
+    };
+    const kern_status first = words[curve->ends[0]];
+    return first != KERN_OK ? first : words[curve->ends[1]];
+}
 
 static const char *vary_of(const cli_curve_job *job)
 {
@@ -25,15 +36,8 @@ static void add_place(cli_json *json, cJSON *parent, const cli_curve_job *job,
 {
     (void)cli_json_reals(json, parent, "parameters", p->parameters, 2);
     (void)cli_json_reals(json, parent, "x", p->states, curve->size);
-    cJSON *critical = cli_json_child(json, parent, "multiplier");
-    cli_json_real(json, critical, "re", p->critical_re);
-    cli_json_real(json, critical, "im", p->critical_im);
-    cJSON *values = cli_json_array(json, parent, "multipliers");
-    for (size_t i = 0; i < curve->size; i++) {
-        cJSON *value = cli_json_child(json, values, NULL);
-        cli_json_real(json, value, "re", p->re[i]);
-        cli_json_real(json, value, "im", p->im[i]);
-    }
+    cli_json_complex(json, parent, "multiplier", p->critical_re, p->critical_im);
+    cli_json_complexes(json, parent, "multipliers", p->re, p->im, curve->size);
     if (curve->kind == DYN_NORMAL_NS) {
         cli_json_bool(json, parent, "neutral_saddle", p->neutral);
     }
@@ -83,8 +87,9 @@ static void describe(cli_json *json, const cli_curve_job *job)
     cli_json_text(json, json->object, "curve", dyn_normal_kind_word(job->kind));
 }
 
-static kern_status print_json(const cli_curve_job *job, kern_error *err)
+static kern_status print_json(const void *context, kern_error *err)
 {
+    const cli_curve_job *job = context;
     cli_json json;
     kern_status status = job->n_failed > 0 ? job->failure.status : KERN_OK;
     cli_json_init(&json);
@@ -142,8 +147,9 @@ static void print_curve(const cli_curve_job *job, size_t index)
     }
 }
 
-static void print_text(const cli_curve_job *job)
+static void print_text(const void *context)
 {
+    const cli_curve_job *job = context;
     const dyn_map *map = job->base->system.map;
     (void)printf("%s: %s\n", map->kind->name, map->kind->formula);
     for (size_t i = 0; i < job->n_curves; i++) {
@@ -173,8 +179,9 @@ static const dyn_curve_point *item_of(const dyn_curve *curve, size_t i, size_t *
     return &curve->points[point];
 }
 
-static kern_status write_csv(const cli_curve_job *job, const char *path, kern_error *err)
+static kern_status write_csv(const void *context, const char *path, kern_error *err)
 {
+    const cli_curve_job *job = context;
     static const char *const heads[] = {"curve", "period",  "event",       "p",        "q", "re",
                                         "im",    "neutral", "coefficient", "residual", "x"};
     cli_csv csv;
@@ -256,38 +263,31 @@ static kern_status put_curves(model_hdf5_writer *w, const void *context, kern_er
 }
 
 /* The recipe tells the events, which are few and of many kinds. */
-static kern_status write_hdf5(const cli_curve_job *job, const char *path, kern_error *err)
+static void tell_recipe(cli_json *json, const void *context)
 {
-    cli_json json;
-    cli_json_init(&json);
-    cli_json_text(&json, json.object, "command", "basin continue");
-    describe(&json, job);
-    cJSON *events = cli_json_array(&json, json.object, "events");
+    const cli_curve_job *job = context;
+    describe(json, job);
+    cJSON *events = cli_json_array(json, json->object, "events");
     for (size_t c = 0; c < job->n_curves; c++) {
         for (size_t i = 0; i < job->curves[c].n_events; i++) {
             const dyn_curve_event *e = &job->curves[c].events[i];
-            cJSON *event = cli_json_child(&json, events, NULL);
-            cli_json_size(&json, event, "curve", c);
-            cli_json_text(&json, event, "type", dyn_curve_event_word(e->kind));
-            (void)cli_json_reals(&json, event, "parameters", e->at.parameters, 2);
+            cJSON *event = cli_json_child(json, events, NULL);
+            cli_json_size(json, event, "curve", c);
+            cli_json_text(json, event, "type", dyn_curve_event_word(e->kind));
+            (void)cli_json_reals(json, event, "parameters", e->at.parameters, 2);
         }
     }
-    return cli_files_write(path, put_curves, job, job->base->system.map, &json, err);
 }
+
+static const cli_report forms = {.command = "basin continue",
+                                 .describe = tell_recipe,
+                                 .write_csv = write_csv,
+                                 .put = put_curves,
+                                 .print_json = print_json,
+                                 .print_text = print_text};
 
 kern_status cli_continue_curve_report(const cli_curve_job *job, kern_error *err)
 {
-    const char *table = cli_files_table(&job->base->s->files);
-    const char *hdf5 = cli_files_hdf5(&job->base->s->files);
-    if (table != NULL) {
-        KERN_TRY(write_csv(job, table, err));
-    }
-    if (hdf5 != NULL) {
-        KERN_TRY(write_hdf5(job, hdf5, err));
-    }
-    if (job->base->s->json) {
-        return print_json(job, err);
-    }
-    print_text(job);
-    return KERN_OK;
+    return cli_files_report(&forms, &job->base->s->files, job->base->system.map, job->base->s->json,
+                            job, err);
 }

@@ -67,9 +67,7 @@ static void add_multipliers(cli_json *json, cJSON *parent, const dyn_multipliers
     cJSON *values = cli_json_array(json, parent, "multipliers");
     for (size_t i = 0; i < m->n_blocks; i++) {
         for (size_t j = 0; j < m->blocks[i].n; j++) {
-            cJSON *value = cli_json_child(json, values, NULL);
-            cli_json_real(json, value, "re", m->blocks[i].re[j]);
-            cli_json_real(json, value, "im", m->blocks[i].im[j]);
+            cli_json_complex(json, values, NULL, m->blocks[i].re[j], m->blocks[i].im[j]);
         }
     }
 }
@@ -107,9 +105,7 @@ static void add_event(cli_json *json, cJSON *events, const dyn_branch *branch,
     if (e->kind == DYN_BRANCH_BP) {
         cli_json_text(json, event, "form", e->pitchfork ? "pitchfork" : "transcritical");
     }
-    cJSON *multiplier = cli_json_child(json, event, "multiplier");
-    cli_json_real(json, multiplier, "re", e->re);
-    cli_json_real(json, multiplier, "im", e->im);
+    cli_json_complex(json, event, "multiplier", e->re, e->im);
     cli_json_real(json, event, "distance", e->distance);
     cli_json_size(json, event, "count", e->count);
     cli_json_bool(json, event, "touch", e->touch);
@@ -152,8 +148,9 @@ void cli_continue_describe(cli_json *json, const cli_continue_job *job)
     cli_json_size(json, json->object, "seed", s->seed);
 }
 
-static kern_status print_json(const cli_continue_job *job, kern_error *err)
+static kern_status print_json(const void *context, kern_error *err)
 {
+    const cli_continue_job *job = context;
     cli_json json;
     cli_json_init(&json);
     cli_continue_describe(&json, job);
@@ -240,8 +237,9 @@ static void print_branch(const cli_continue_job *job, size_t index)
     }
 }
 
-static void print_text(const cli_continue_job *job)
+static void print_text(const void *context)
 {
+    const cli_continue_job *job = context;
     const dyn_map *map = job->system.map;
     (void)printf("%s: %s\n", map->kind->name, map->kind->formula);
     for (size_t b = 0; b < job->tree.n_branches; b++) {
@@ -267,8 +265,9 @@ static void write_heads(cli_csv *csv, size_t size)
     cli_csv_end_line(csv);
 }
 
-static kern_status write_csv(const cli_continue_job *job, const char *path, kern_error *err)
+static kern_status write_csv(const void *context, const char *path, kern_error *err)
 {
+    const cli_continue_job *job = context;
     cli_csv csv;
     KERN_TRY(cli_csv_begin(&csv, path, err));
     write_heads(&csv, job->system.map->size);
@@ -347,28 +346,19 @@ static kern_status put_branches(model_hdf5_writer *w, const void *context, kern_
     return status;
 }
 
-static kern_status write_hdf5(const cli_continue_job *job, const char *path, kern_error *err)
+static void describe(cli_json *json, const void *context)
 {
-    cli_json json;
-    cli_json_init(&json);
-    cli_json_text(&json, json.object, "command", "basin continue");
-    cli_continue_describe(&json, job);
-    return cli_files_write(path, put_branches, job, job->system.map, &json, err);
+    cli_continue_describe(json, context);
 }
+
+static const cli_report forms = {.command = "basin continue",
+                                 .describe = describe,
+                                 .write_csv = write_csv,
+                                 .put = put_branches,
+                                 .print_json = print_json,
+                                 .print_text = print_text};
 
 kern_status cli_continue_report(const cli_continue_job *job, kern_error *err)
 {
-    const char *table = cli_files_table(&job->s->files);
-    const char *hdf5 = cli_files_hdf5(&job->s->files);
-    if (table != NULL) {
-        KERN_TRY(write_csv(job, table, err));
-    }
-    if (hdf5 != NULL) {
-        KERN_TRY(write_hdf5(job, hdf5, err));
-    }
-    if (job->s->json) {
-        return print_json(job, err);
-    }
-    print_text(job);
-    return KERN_OK;
+    return cli_files_report(&forms, &job->s->files, job->system.map, job->s->json, job, err);
 }

@@ -99,12 +99,33 @@ static void add_events(cli_json *json, const dyn_cascade_path *path)
         cli_json_size(json, event, "token", e->block);
         cli_json_real(json, event, "parameter", e->parameter);
         cli_json_real(json, event, "width", e->width);
-        cJSON *multiplier = cli_json_child(json, event, "multiplier");
-        cli_json_real(json, multiplier, "re", e->re);
-        cli_json_real(json, multiplier, "im", e->im);
+        cli_json_complex(json, event, "multiplier", e->re, e->im);
         cli_json_bool(json, event, "stable_before", e->stable_before);
         cli_json_bool(json, event, "stable_after", e->stable_after);
     }
+}
+
+static void describe(cli_json *json, const tokens_job *job)
+{
+    cli_map_describe(json, job->system.map);
+    if (job->system.pinned != NULL) {
+        cli_json_text(json, json->object, "pinned_at", job->system.pinned);
+    }
+    cli_json_text(json, json->object, "vary", job->o->vary);
+}
+
+/* Nothing to report but why. */
+static kern_status report_failure(const tokens_job *job, kern_status status, const kern_error *err)
+{
+    cli_json json;
+    if (!job->o->json || job->system.map == NULL || !cli_json_is_outcome(status)) {
+        return status;
+    }
+    cli_json_init(&json);
+    describe(&json, job);
+    (void)cli_json_array(&json, json.object, "points");
+    (void)cli_json_array(&json, json.object, "events");
+    return cli_json_print_failure(&json, status, err);
 }
 
 static kern_status print_json(const tokens_job *job, kern_error *err)
@@ -112,11 +133,7 @@ static kern_status print_json(const tokens_job *job, kern_error *err)
     const dyn_cascade_path *path = &job->path;
     cli_json json;
     cli_json_init(&json);
-    cli_map_describe(&json, job->system.map);
-    if (job->system.pinned != NULL) {
-        cli_json_text(&json, json.object, "pinned_at", job->system.pinned);
-    }
-    cli_json_text(&json, json.object, "vary", job->o->vary);
+    describe(&json, job);
     add_points(&json, path);
     add_events(&json, path);
     cJSON *tokens = cli_json_array(&json, json.object, "tokens");
@@ -147,9 +164,13 @@ static void print_text(const tokens_job *job)
                      : e->stable_after                   ? "becomes stable"
                                                          : "loses stability");
     }
-    (void)printf("\n%zu events at %zu points from %g to %g; status: %s (%s)\n", path->n_events,
+    (void)printf("\n%zu events at %zu points from %g to %g; status: %s", path->n_events,
                  path->n_points, path->parameters[0], path->parameters[path->n_points - 1],
-                 kern_status_word(path->status), kern_status_gloss(path->status));
+                 kern_status_word(path->status));
+    if (path->status != KERN_OK) {
+        (void)printf(" (%s)", kern_status_gloss(path->status));
+    }
+    (void)printf("\n");
 }
 
 kern_status cli_continue_tokens_run(cli_call *call, const cli_continue_tokens *options,
@@ -165,6 +186,7 @@ kern_status cli_continue_tokens_run(cli_call *call, const cli_continue_tokens *o
             print_text(&job);
         }
     }
+    status = report_failure(&job, status, err);
     dyn_cascade_path_fini(&job.path);
     cli_relative_fini(&job.start);
     cli_map_fini(&job.system);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/cli_csv.h"
 
+#include "cli/cli_signal.h"
 #include "models/model_file.h"
 
 #include <stdio.h>
@@ -47,6 +48,9 @@ void cli_csv_end_line(cli_csv *csv)
 {
     append(csv, "\n");
     csv->column = 0;
+    if (csv->status == KERN_OK) {
+        csv->status = cli_signal_poll(csv->err);
+    }
 }
 
 kern_status cli_csv_commit(cli_csv *csv)

@@ -26,6 +26,7 @@ kern_status cli_csv_begin(cli_csv *csv, const char *path, kern_error *err);
 void cli_csv_word(cli_csv *csv, const char *word);
 void cli_csv_real(cli_csv *csv, double value);
 void cli_csv_size(cli_csv *csv, size_t value);
+/* A signal (cli_signal.h) ends the table with KERN_INTERRUPTED. */
 void cli_csv_end_line(cli_csv *csv);
 
 /* Puts the table in place, or, after a failure, leaves nothing. */

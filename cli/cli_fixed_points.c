@@ -2,11 +2,13 @@
  *
  * basin fixed-points: fixed points and cycles of a map, and whether they are stable.
  */
+#include "cli/cli_coarse.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_json.h"
 #include "cli/cli_map.h"
 #include "cli/cli_progress.h"
 #include "cli/cli_signal.h"
+#include "dyn/dyn_cascade.h"
 #include "dyn/dyn_fixed_points.h"
 #include "kernels/kern_parallel.h"
 
@@ -15,9 +17,6 @@
 #include <string.h>
 
 enum { SHOWN_COORDINATES = 4, SHOWN_VALUES = 3, MAX_COUNT = 1 << 24 };
-
-/* Half the width of the box around the start when none is given. */
-#define DEFAULT_REACH 2.0
 
 typedef struct points_settings {
     cli_map_options system;
@@ -44,7 +43,7 @@ static kern_status parse_method(void *member, const char *value, kern_error *err
     const dyn_method **method = member;
     *method = dyn_method_find(value);
     if (*method == NULL && strcmp(value, "auto") != 0) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT, "unknown method");
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "this is no method");
     }
     return KERN_OK;
 }
@@ -64,7 +63,7 @@ static kern_status parse_seeds(void *member, const char *value, kern_error *err)
             return KERN_OK;
         }
     }
-    return kern_raise(err, KERN_INVALID_ARGUMENT, "unknown kind of seeds");
+    return kern_raise(err, KERN_INVALID_ARGUMENT, "this is no kind of seeds");
 }
 
 static void show_seeds(const void *member, char out[CLI_VALUE_TEXT])
@@ -82,7 +81,7 @@ static const cli_option options[] = {
      .low = 1,
      .high = MAX_COUNT,
      .offset = offsetof(points_settings, period),
-     .help = "states of a cycle; cycles whose length divides it are found as well"},
+     .help = "states of a cycle; cycles whose length divides it are listed as well"},
     {.name = "prime",
      .kind = CLI_FLAG,
      .offset = offsetof(points_settings, prime),
@@ -125,14 +124,14 @@ static const cli_option options[] = {
      .high = MAX_COUNT,
      .offset = offsetof(points_settings, starts),
      .help = "starts that are drawn, besides the one given by --x0"},
-    {.name = "settle",
+    {.name = "ttr",
      .value = "N",
      .kind = CLI_SIZE,
      .low = 0,
      .high = CLI_STEPS_MAX,
      .offset = offsetof(points_settings, settle),
-     .help = "steps of the map from a start to where Newton's method begins, half for every second "
-             "one; for cycles on an attractor"},
+     .help = "transient: steps from a start to where the method begins, half as many for every "
+             "second one; for cycles on an attractor (default with --chart: 200)"},
     {.name = "tol",
      .value = "X",
      .kind = CLI_REAL,
@@ -177,28 +176,12 @@ static void defaults(void *settings)
 /* One call. */
 typedef struct points_job {
     const points_settings *s;
+    size_t settle; /* of --ttr, or what suits the map */
     cli_map system;
     double *low;        /* owned; the upper ends stand behind */
     const double *high; /* in the block of low */
     dyn_fixed_points result;
 } points_job;
-
-/* The box without --box. */
-static kern_status make_box(points_job *job, kern_error *err)
-{
-    const dyn_map *map = job->system.map;
-    job->low = calloc(2 * map->size, sizeof *job->low);
-    if (job->low == NULL) {
-        return kern_raise(err, KERN_NO_MEMORY, "no memory for a box of %zu coordinates", map->size);
-    }
-    job->high = job->low + map->size;
-    for (size_t i = 0; i < map->size; i++) {
-        const double period = map->periods != NULL ? map->periods[i] : 0.0;
-        job->low[i] = period > 0.0 ? 0.0 : map->start[i] - DEFAULT_REACH;
-        job->low[map->size + i] = period > 0.0 ? period : map->start[i] + DEFAULT_REACH;
-    }
-    return KERN_OK;
-}
 
 /* The options of the search; what they point to belongs to the job. */
 static dyn_fixed_points_options make_options(const points_job *job)
@@ -215,7 +198,7 @@ static dyn_fixed_points_options make_options(const points_job *job)
     o.high = job->high;
     o.n_given = s->system.x0 != NULL ? 1 : 0;
     o.given = job->system.map->start;
-    o.settle = s->settle;
+    o.settle = job->settle;
     o.tol = s->tol;
     o.merge = s->merge;
     o.max_iterations = s->max_iterations;
@@ -230,10 +213,8 @@ static kern_status compute(points_job *job, kern_error *err)
     const points_settings *s = job->s;
     cli_progress progress;
     KERN_TRY(cli_map_open(&job->system, &s->system, err));
-    KERN_TRY(cli_map_read_box(job->system.map, s->box, &job->low, &job->high, err));
-    if (job->low == NULL) {
-        KERN_TRY(make_box(job, err));
-    }
+    KERN_TRY(cli_map_refuse_norm(job->system.map, err));
+    KERN_TRY(cli_map_make_box(job->system.map, s->box, &job->low, &job->high, err));
     dyn_fixed_points_options o = make_options(job);
     o.context = &progress;
     cli_signal_watch();
@@ -248,9 +229,7 @@ static kern_status compute(points_job *job, kern_error *err)
 static void add_values(cli_json *json, cJSON *values, const double *re, const double *im, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        cJSON *value = cli_json_child(json, values, NULL);
-        cli_json_real(json, value, "re", re[i]);
-        cli_json_real(json, value, "im", im[i]);
+        cli_json_complex(json, values, NULL, re[i], im[i]);
     }
 }
 
@@ -267,11 +246,13 @@ static void add_multipliers(cli_json *json, cJSON *point, const dyn_cycle *cycle
     }
     cli_json_bool(json, point, "multipliers_complete", leading->n_parts == 0);
     cli_json_real(json, point, "spectral_radius", cycle->spectral_radius);
-    if (isnan(cycle->spectral_radius)) {
-        cli_json_null(json, point, "stable");
-    } else {
+    cli_json_text(json, point, "stability", dyn_stability_word(cycle->stability));
+    if (cycle->stability == DYN_STABILITY_STABLE || cycle->stability == DYN_STABILITY_UNSTABLE) {
         cli_json_bool(json, point, "stable", cycle->stable);
+    } else {
+        cli_json_null(json, point, "stable");
     }
+    cli_json_real(json, point, "multiplier_error", cycle->accuracy.multiplier);
 }
 
 /* The states of a chain. */
@@ -291,6 +272,7 @@ static void add_cycle(cli_json *json, cJSON *points, const dyn_cycle *cycle, siz
     add_multipliers(json, point, cycle);
     cli_json_size(json, point, "period", cycle->period);
     cli_json_real(json, point, "residual", cycle->residual);
+    cli_json_real(json, point, "position_error", cycle->accuracy.position);
     cli_json_text(json, point, "returns", kern_status_word(cycle->returns));
     cli_json_size(json, point, "hits", cycle->hits);
     add_states(json, point, cycle->states, cycle->period, size);
@@ -311,9 +293,20 @@ static void add_slow_points(cli_json *json, const dyn_slow_points *slow, size_t 
     }
 }
 
+/* Cycles of exactly the length that was asked for. */
+static size_t count_exact(const points_job *job)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < job->result.n_cycles; i++) {
+        n += job->result.cycles[i].period == job->s->period;
+    }
+    return n;
+}
+
+/* Shorter cycles alone are not what was asked for. */
 static kern_status outcome_of(const points_job *job)
 {
-    return job->result.n_converged > 0 ? KERN_OK : KERN_NOT_CONVERGED;
+    return count_exact(job) > 0 ? KERN_OK : KERN_NOT_CONVERGED;
 }
 
 static void add_settings(cli_json *json, const points_job *job)
@@ -347,9 +340,21 @@ static kern_status print_json(const points_job *job, kern_error *err)
             cli_json_size(&json, failures, kern_status_word((kern_status)i), f->failures[i]);
         }
     }
+    cli_json_size(&json, json.object, "n_exact", count_exact(job));
+    cli_coarse_add(&json, f);
     add_settings(&json, job);
     cli_json_text(&json, json.object, "status", kern_status_word(outcome_of(job)));
     return cli_json_print(&json, err);
+}
+
+/* Nothing to report but why. */
+static kern_status report_failure(const points_job *job, kern_status status, const kern_error *err)
+{
+    cli_json json;
+    cli_json_init(&json);
+    cli_map_describe(&json, job->system.map);
+    (void)cli_json_array(&json, json.object, "points");
+    return cli_json_print_failure(&json, status, err);
 }
 
 static void print_values(const double *re, const double *im, size_t n)
@@ -374,10 +379,8 @@ static void print_state(const double *x, size_t size)
 
 static void print_cycle(const dyn_cycle *cycle, size_t size)
 {
-    const char *stability = isnan(cycle->spectral_radius) ? "unknown"
-                            : cycle->stable               ? "stable"
-                                                          : "unstable";
-    (void)printf("%6zu  %-8s %9.2g ", cycle->period, stability, cycle->residual);
+    (void)printf("%6zu  %-8s %9.2g ", cycle->period, dyn_stability_word(cycle->stability),
+                 cycle->residual);
     if (cycle->multipliers.n_blocks > 0) {
         const dyn_multipliers_block *b = &cycle->multipliers.blocks[0];
         print_values(b->re, b->im, b->n);
@@ -429,12 +432,23 @@ static void print_text(const points_job *job)
                  f->n_converged, f->n_requested, f->n_cycles,
                  f->n_cycles == 1 ? "cycle" : "cycles");
     print_failures(f, job->s->deflate);
+    cli_coarse_print(f, job->s->tol);
+    if (f->n_cycles > 0 && count_exact(job) == 0) {
+        (void)printf(
+            "no cycle of minimal period %zu was found: those above are shorter ones, whose "
+            "period divides it\n",
+            job->s->period);
+    }
     print_slow_points(&f->slow, map->size);
 }
 
 static kern_status run(cli_call *call, const void *settings, kern_error *err)
 {
     points_job job = {.s = settings};
+    /* Most starts of a chart are far from its few relative equilibria, which attract. */
+    job.settle = job.s->system.chart && !cli_args_given(call, "ttr")
+                     ? dyn_cascade_options_default().settle
+                     : job.s->settle;
     kern_status status = compute(&job, err);
     if (status == KERN_OK) {
         call->check_failed = outcome_of(&job) != KERN_OK;
@@ -443,6 +457,9 @@ static kern_status run(cli_call *call, const void *settings, kern_error *err)
         } else {
             print_text(&job);
         }
+    }
+    if (job.s->json && job.system.map != NULL && cli_json_is_outcome(status)) {
+        status = report_failure(&job, status, err);
     }
     dyn_fixed_points_fini(&job.result);
     free(job.low);
@@ -457,10 +474,12 @@ const cli_command cli_fixed_points = {
         "Searches for fixed points and cycles from starts drawn in a box and from --x0, by "
         "Newton's "
         "method in all states of a cycle together unless --method says otherwise. Each cycle is "
-        "reported once, with its minimal period, its multipliers, and the residual of the states "
-        "that are reported; it must also return after free runs of 2 and of 3 times its period. "
-        "When none is found the counts say how the starts ended, the status is not_converged, and "
-        "the exit status is 1.",
+        "reported once, with its minimal period, its multipliers, and the residual of its states; "
+        "it must also return after free runs of 2 and of 3 times its period. "
+        "A cycle is marginal when its largest multiplier has modulus 1 to the accuracy it is known "
+        "to, as at a bifurcation; there the position, too, is known to position_error only. "
+        "When none of exactly this period is found the counts say how the starts ended, the status "
+        "is not_converged, and the exit status is 1.",
     .example = "basin fixed-points --map henon --period 7 --box -1.5:1.5,-0.5:0.5\n"
                "basin fixed-points --map kopel --param mu=3.5 --box 0:1 --starts 4 --deflate",
     .options = options,

@@ -81,6 +81,37 @@ cJSON *cli_json_reals(cli_json *json, cJSON *parent, const char *key, const doub
     return array;
 }
 
+void cli_json_complex(cli_json *json, cJSON *parent, const char *key, double re, double im)
+{
+    cJSON *value = cli_json_child(json, parent, key);
+    cli_json_real(json, value, "re", re);
+    cli_json_real(json, value, "im", im);
+}
+
+void cli_json_complexes(cli_json *json, cJSON *parent, const char *key, const double *re,
+                        const double *im, size_t n)
+{
+    cJSON *values = cli_json_array(json, parent, key);
+    for (size_t i = 0; i < n; i++) {
+        cli_json_complex(json, values, NULL, re[i], im[i]);
+    }
+}
+
+void cli_json_eigenvectors(cli_json *json, cJSON *parent, const char *key, const double *rows,
+                           size_t n, const double *im, size_t count)
+{
+    cJSON *vectors = cli_json_array(json, parent, key);
+    for (size_t j = 0; j < count; j++) {
+        const bool second = im[j] < 0.0 && j > 0;
+        const double *x = rows + (second ? j - 1 : j) * n;
+        cJSON *vector = cli_json_array(json, vectors, NULL);
+        for (size_t i = 0; i < n; i++) {
+            const double part = im[j] != 0.0 ? x[n + i] : 0.0;
+            cli_json_complex(json, vector, NULL, x[i], second ? -part : part);
+        }
+    }
+}
+
 void cli_json_raw(cli_json *json, cJSON *parent, const char *key, const char *text)
 {
     (void)add(json, parent, key, cJSON_CreateRaw(text));
@@ -103,4 +134,24 @@ kern_status cli_json_print(cli_json *json, kern_error *err)
     (void)puts(text);
     free(text);
     return KERN_OK;
+}
+
+bool cli_json_is_outcome(kern_status status)
+{
+    static const kern_status outcomes[] = {KERN_NOT_CONVERGED, KERN_DIVERGED, KERN_LEFT_BOX,
+                                           KERN_TIMEOUT,       KERN_SINGULAR, KERN_NAN};
+    for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++) {
+        if (status == outcomes[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+kern_status cli_json_print_failure(cli_json *json, kern_status status, const kern_error *why)
+{
+    cli_json_text(json, json->object, "status", kern_status_word(status));
+    cli_json_text(json, json->object, "message", why->text);
+    (void)cli_json_print(json, NULL);
+    return status;
 }

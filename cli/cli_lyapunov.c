@@ -175,8 +175,11 @@ static kern_status print_json(const lyapunov_job *job, kern_error *err)
     (void)cli_json_reals(&json, json.object, "stderr", l->standard_errors, l->k);
     cli_json_real(&json, json.object, "mean_log_abs_det", l->mean_log_abs_det);
     cli_json_real(&json, json.object, "kaplan_yorke", l->kaplan_yorke);
+    cli_json_real(&json, json.object, "kaplan_yorke_low", l->kaplan_yorke_low);
+    cli_json_real(&json, json.object, "kaplan_yorke_high", l->kaplan_yorke_high);
+    cli_json_size(&json, json.object, "neutral", l->n_neutral);
     add_settings(&json, job);
-    cli_json_text(&json, json.object, "status", kern_status_word(l->status));
+    cli_json_text(&json, json.object, "status", cli_lyapunov_word(l->status, l->collapsed));
     if (l->status != KERN_OK) {
         cli_json_size(&json, json.object, "end", l->failed_step);
     }
@@ -188,6 +191,26 @@ static kern_status print_json(const lyapunov_job *job, kern_error *err)
         }
     }
     return cli_json_print(&json, err);
+}
+
+static void print_dimension(const dyn_lyapunov *l)
+{
+    if (l->kaplan_yorke_status != KERN_OK) {
+        (void)printf("Kaplan-Yorke dimension not defined: the sums of %zu exponents do not cross "
+                     "zero\n",
+                     l->k);
+        return;
+    }
+    (void)printf("Kaplan-Yorke dimension %.6f", l->kaplan_yorke);
+    if (!isnan(l->kaplan_yorke_low) && !isnan(l->kaplan_yorke_high)) {
+        (void)printf(", from %.6f to %.6f within the errors", l->kaplan_yorke_low,
+                     l->kaplan_yorke_high);
+    }
+    (void)printf("\n");
+    if (l->n_neutral > 0) {
+        (void)printf("%zu of the exponents %s 0 within the error and counted so\n", l->n_neutral,
+                     l->n_neutral == 1 ? "is" : "are");
+    }
 }
 
 static void print_text(const lyapunov_job *job)
@@ -202,6 +225,11 @@ static void print_text(const lyapunov_job *job)
                      kern_status_gloss(l->status), l->failed_step);
         return;
     }
+    if (l->collapsed) {
+        (void)printf("status: collapsed. The orbit sits on a repelling fixed point, where rounding "
+                     "has put it;\nwhat follows belongs to that point and says nothing about an "
+                     "attractor.\n\n");
+    }
     (void)printf("%6s %16s %12s\n", "", "nats per step", "std. error");
     for (size_t i = 0; i < l->k; i++) {
         (void)printf("%6zu %16.9f %12.2g\n", i + 1, l->exponents[i], l->standard_errors[i]);
@@ -210,16 +238,7 @@ static void print_text(const lyapunov_job *job)
     if (!isnan(l->mean_log_abs_det)) {
         (void)printf("mean ln|det J|         %.9f\n", l->mean_log_abs_det);
     }
-    if (l->kaplan_yorke_status == KERN_OK) {
-        (void)printf("Kaplan-Yorke dimension %.6f\n", l->kaplan_yorke);
-    } else {
-        (void)printf("Kaplan-Yorke dimension not defined: the sums of %zu exponents do not cross "
-                     "zero\n",
-                     l->k);
-    }
-    if (l->collapsed) {
-        (void)printf("The orbit sits on a repelling fixed point, where rounding has put it.\n");
-    }
+    print_dimension(l);
 }
 
 static kern_status check_options(const cli_call *call, const lyapunov_settings *s, kern_error *err)
@@ -247,7 +266,7 @@ static kern_status run_scan(cli_call *call, const lyapunov_job *job, kern_error 
 static kern_status run_point(cli_call *call, lyapunov_job *job, kern_error *err)
 {
     KERN_TRY(compute(job, err));
-    call->check_failed = job->result.status != KERN_OK;
+    call->check_failed = job->result.status != KERN_OK || job->result.collapsed;
     if (job->s->json) {
         return print_json(job, err);
     }
@@ -277,9 +296,10 @@ const cli_command cli_lyapunov = {
         "Measures the mean growth rates of tangent vectors along an orbit by QR decompositions, in "
         "natural logarithm per step, the largest first, with standard errors by a block bootstrap, "
         "the mean of ln|det J|, which is the sum of all exponents, and the Kaplan-Yorke dimension. "
-        "When the orbit is lost the status says how, and the exit status is 1. With --vary, the "
-        "same "
-        "at every value of a parameter, by all threads; then it is 1 when every orbit is lost.",
+        "An exponent that is 0 within its error counts as 0 there. When the orbit is lost, or "
+        "rounding has put it on a repelling fixed point (collapsed), the status says so, and the "
+        "exit status is 1. With --vary, the same at every value of a parameter, by all threads; "
+        "then it is 1 when no value has a result.",
     .example = "basin lyapunov --map henon --steps 100000\n"
                "basin lyapunov --map henon --vary a --from 1 --to 1.4 --n 400 --out henon.csv\n"
                "basin lyapunov --model run --prompt \"( max_10 3 5 )\" --block 2 --k 4",

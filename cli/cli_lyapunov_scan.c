@@ -18,8 +18,9 @@ typedef struct scan_job {
     dyn_lyapunov_scan scan;
 } scan_job;
 
-static void describe(cli_json *json, const scan_job *job)
+static void describe(cli_json *json, const void *context)
 {
+    const scan_job *job = context;
     const cli_lyapunov_scan *r = job->r;
     cli_map_describe(json, job->map);
     cli_json_text(json, json->object, "vary", r->vary.name);
@@ -34,8 +35,31 @@ static void describe(cli_json *json, const scan_job *job)
     cli_json_size(json, json->object, "seed", r->at.seed);
 }
 
-static kern_status print_json(const scan_job *job, kern_error *err)
+const char *cli_lyapunov_word(kern_status status, bool collapsed)
 {
+    return status == KERN_OK && collapsed ? "collapsed" : kern_status_word(status);
+}
+
+static const char *word_of(const dyn_lyapunov_point *p)
+{
+    return cli_lyapunov_word(p->status, p->collapsed);
+}
+
+/* Values where orbits are lost belong to many scans; one without any result shows nothing, and is
+ * as its first point. */
+static const dyn_lyapunov_point *outcome_of(const dyn_lyapunov_scan *scan)
+{
+    for (size_t i = 0; i < scan->n; i++) {
+        if (scan->points[i].status == KERN_OK && !scan->points[i].collapsed) {
+            return &scan->points[i];
+        }
+    }
+    return &scan->points[0];
+}
+
+static kern_status print_json(const void *context, kern_error *err)
+{
+    const scan_job *job = context;
     cli_json json;
     cli_json_init(&json);
     describe(&json, job);
@@ -48,9 +72,12 @@ static kern_status print_json(const scan_job *job, kern_error *err)
         (void)cli_json_reals(&json, point, "stderr", p->standard_errors, job->scan.k);
         cli_json_real(&json, point, "mean_log_abs_det", p->mean_log_abs_det);
         cli_json_real(&json, point, "kaplan_yorke", p->kaplan_yorke);
-        cli_json_text(&json, point, "status", kern_status_word(p->status));
+        cli_json_real(&json, point, "kaplan_yorke_low", p->kaplan_yorke_low);
+        cli_json_real(&json, point, "kaplan_yorke_high", p->kaplan_yorke_high);
+        cli_json_text(&json, point, "status", word_of(p));
         cli_json_bool(&json, point, "collapsed", p->collapsed);
     }
+    cli_json_text(&json, json.object, "status", word_of(outcome_of(&job->scan)));
     return cli_json_print(&json, err);
 }
 
@@ -69,8 +96,9 @@ static void write_heads(cli_csv *csv, size_t k)
     cli_csv_end_line(csv);
 }
 
-static kern_status write_csv(const scan_job *job, const char *path, kern_error *err)
+static kern_status write_csv(const void *context, const char *path, kern_error *err)
 {
+    const scan_job *job = context;
     cli_csv csv;
     const size_t k = job->scan.k;
     KERN_TRY(cli_csv_begin(&csv, path, err));
@@ -83,7 +111,7 @@ static kern_status write_csv(const scan_job *job, const char *path, kern_error *
         }
         cli_csv_real(&csv, p->mean_log_abs_det);
         cli_csv_real(&csv, p->kaplan_yorke);
-        cli_csv_word(&csv, kern_status_word(p->status));
+        cli_csv_word(&csv, word_of(p));
         cli_csv_end_line(&csv);
     }
     return cli_csv_commit(&csv);
@@ -133,7 +161,7 @@ static kern_status put_status(model_hdf5_writer *writer, const scan_job *job, ke
         return kern_raise(err, KERN_NO_MEMORY, "no memory for %zu values", job->scan.n);
     }
     for (size_t i = 0; i < job->scan.n; i++) {
-        words[i] = kern_status_word(job->scan.points[i].status);
+        words[i] = word_of(&job->scan.points[i]);
     }
     const kern_status status = model_hdf5_put_strings(writer, "status", words, &line, &meta, err);
     free(words);
@@ -159,54 +187,31 @@ static kern_status put_scan(model_hdf5_writer *writer, const void *context, kern
     return put_status(writer, job, err);
 }
 
-static kern_status write_hdf5(const scan_job *job, const char *path, kern_error *err)
+static void print_text(const void *context)
 {
-    cli_json json;
-    cli_json_init(&json);
-    cli_json_text(&json, json.object, "command", "basin lyapunov");
-    describe(&json, job);
-    return cli_files_write(path, put_scan, job, job->map, &json, err);
-}
-
-static void print_text(const scan_job *job)
-{
+    const scan_job *job = context;
     (void)printf("%16s  %-12s exponents, nats per step\n", job->r->vary.name, "status");
     for (size_t i = 0; i < job->scan.n; i++) {
         const dyn_lyapunov_point *p = &job->scan.points[i];
-        (void)printf("%16.9g  %-12s", p->parameter, kern_status_word(p->status));
+        (void)printf("%16.9g  %-12s", p->parameter, word_of(p));
         for (size_t j = 0; j < job->scan.k && j < SHOWN_EXPONENTS; j++) {
             (void)printf(" %13.8f", p->exponents[j]);
         }
         (void)printf("%s%s\n", job->scan.k > SHOWN_EXPONENTS ? " ..." : "",
-                     p->collapsed ? ", collapsed by rounding" : "");
+                     p->collapsed ? ", of a fixed point that rounding chose" : "");
     }
 }
 
-/* Values where orbits are lost belong to many scans; one without any orbit shows nothing. */
-static bool every_orbit_lost(const dyn_lyapunov_scan *scan)
-{
-    size_t lost = 0;
-    for (size_t i = 0; i < scan->n; i++) {
-        lost += scan->points[i].status != KERN_OK ? 1 : 0;
-    }
-    return lost == scan->n;
-}
+static const cli_report forms = {.command = "basin lyapunov",
+                                 .describe = describe,
+                                 .write_csv = write_csv,
+                                 .put = put_scan,
+                                 .print_json = print_json,
+                                 .print_text = print_text};
 
 static kern_status report(const scan_job *job, kern_error *err)
 {
-    const char *table = cli_files_table(&job->r->files);
-    const char *hdf5 = cli_files_hdf5(&job->r->files);
-    if (table != NULL) {
-        KERN_TRY(write_csv(job, table, err));
-    }
-    if (hdf5 != NULL) {
-        KERN_TRY(write_hdf5(job, hdf5, err));
-    }
-    if (job->r->json) {
-        return print_json(job, err);
-    }
-    print_text(job);
-    return KERN_OK;
+    return cli_files_report(&forms, &job->r->files, job->map, job->r->json, job, err);
 }
 
 kern_status cli_lyapunov_scan_run(cli_call *call, const dyn_map *map,
@@ -227,7 +232,8 @@ kern_status cli_lyapunov_scan_run(cli_call *call, const dyn_map *map,
     kern_status status = dyn_lyapunov_scan_init(&job.scan, map, &o, err);
     cli_progress_finish(&progress);
     if (status == KERN_OK) {
-        call->check_failed = every_orbit_lost(&job.scan);
+        const dyn_lyapunov_point *outcome = outcome_of(&job.scan);
+        call->check_failed = outcome->status != KERN_OK || outcome->collapsed;
         status = report(&job, err);
     }
     dyn_lyapunov_scan_fini(&job.scan);

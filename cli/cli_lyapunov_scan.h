@@ -18,8 +18,12 @@ typedef struct cli_lyapunov_scan {
     bool json;
 } cli_lyapunov_scan;
 
+/* Word of the status of exponents: that of `status`, or "collapsed" when the orbit was not lost but
+ * ended on a repelling fixed point. */
+const char *cli_lyapunov_word(kern_status status, bool collapsed);
+
 /* Computes the scan, writes the files and prints it. The call's check fails when every orbit is
- * lost. Errors of dyn_lyapunov_scan_init and of writing. */
+ * lost or has collapsed. Errors of dyn_lyapunov_scan_init and of writing. */
 kern_status cli_lyapunov_scan_run(cli_call *call, const dyn_map *map,
                                   const cli_lyapunov_scan *request, kern_error *err);
 

@@ -5,6 +5,7 @@
  * or input, 130 stopped on request.
  */
 #include "cli/cli_commands.h"
+#include "cli/cli_json.h"
 #include "cli/cli_nearest.h"
 #include "cli/cli_signal.h"
 #include "kernels/kern_blas.h"
@@ -83,22 +84,12 @@ static int report_unknown(const char *name)
     return EXIT_USAGE;
 }
 
-/* Statuses that say the numbers went wrong; the others are about usage, input or the system. */
 static int exit_code(kern_status status)
 {
-    switch (status) {
-    case KERN_INTERRUPTED:
+    if (status == KERN_INTERRUPTED) {
         return EXIT_INTERRUPTED;
-    case KERN_NOT_CONVERGED:
-    case KERN_DIVERGED:
-    case KERN_LEFT_BOX:
-    case KERN_TIMEOUT:
-    case KERN_SINGULAR:
-    case KERN_NAN:
-        return EXIT_CHECK_FAILED;
-    default:
-        return EXIT_USAGE;
     }
+    return cli_json_is_outcome(status) ? EXIT_CHECK_FAILED : EXIT_USAGE;
 }
 
 static bool wants_help(int argc, char *const *argv)
@@ -142,7 +133,7 @@ static int run_command(const cli_command *command, int argc, char *const *argv)
 
 static int run_help(int argc, char *const *argv)
 {
-    if (argc == 0) {
+    if (argc == 0 || wants_help(argc, argv)) {
         print_overview();
         return EXIT_DONE;
     }

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Half the width of the box around the start when none is given. */
+#define DEFAULT_REACH 2.0
+
 static kern_status check_options(const cli_map_options *o, kern_error *err)
 {
     const int given = (o->map != NULL) + (o->plugin != NULL) + (o->model != NULL);
@@ -187,6 +190,7 @@ static kern_status wrap(cli_map *m, const cli_map_options *o, bool chart, const 
         KERN_TRY(read_token(m->map, o->token, &token, err));
         KERN_TRY(dyn_frozen_create(&wrapped, m->map, token, state, err));
         replace(m, wrapped);
+        m->first_token = token;
         state = m->map->start;
     }
     if (!chart) {
@@ -292,24 +296,62 @@ kern_status cli_map_read_box(const dyn_map *map, const char *text, double **lo, 
         return raise_box(text, n / 2, map, err);
     }
     double *ends = calloc(2 * map->size, sizeof *ends);
-    bool ordered = ends != NULL;
-    for (size_t i = 0; ends != NULL && i < map->size; i++) {
+    size_t wrong = map->size; /* the first coordinate whose ends are not in order */
+    for (size_t i = map->size; ends != NULL && i-- > 0;) {
         const double *pair = pairs + (n == 2 ? 0 : 2 * i);
         ends[i] = pair[0];
         ends[map->size + i] = pair[1];
-        ordered = ordered && pair[0] < pair[1];
+        wrong = pair[0] < pair[1] ? wrong : i;
     }
     free(pairs);
     if (ends == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "no memory for --box");
     }
-    if (!ordered) {
+    if (wrong < map->size) {
+        (void)kern_raise(
+            err, KERN_INVALID_ARGUMENT,
+            "--box is \"%.80s\", and of coordinate %zu the lower end %.9g is not below "
+            "the upper end %.9g; accepted are pairs lo:hi with lo below hi",
+            text, wrong, ends[wrong], ends[map->size + wrong]);
         free(ends);
-        return raise_box(text, n / 2, map, err);
+        return KERN_INVALID_ARGUMENT;
     }
     *lo = ends;
     *hi = ends + map->size;
     return KERN_OK;
+}
+
+kern_status cli_map_make_box(const dyn_map *map, const char *text, double **lo, const double **hi,
+                             kern_error *err)
+{
+    KERN_TRY(cli_map_read_box(map, text, lo, hi, err));
+    if (*lo != NULL) {
+        return KERN_OK;
+    }
+    double *ends = calloc(2 * map->size, sizeof *ends);
+    if (ends == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for a box of %zu coordinates", map->size);
+    }
+    for (size_t i = 0; i < map->size; i++) {
+        const double period = map->periods != NULL ? map->periods[i] : 0.0;
+        ends[i] = period > 0.0 ? 0.0 : map->start[i] - DEFAULT_REACH;
+        ends[map->size + i] = period > 0.0 ? period : map->start[i] + DEFAULT_REACH;
+    }
+    *lo = ends;
+    *hi = ends + map->size;
+    return KERN_OK;
+}
+
+kern_status cli_map_refuse_norm(const dyn_map *map, kern_error *err)
+{
+    if (map->gauge == DYN_GAUGE_NONE) {
+        return KERN_OK;
+    }
+    return kern_raise(err, KERN_SINGULAR,
+                      "map %s has a norm, so x has gauge directions, such as its scale, in which "
+                      "nothing isolates a fixed point; with --chart those of its directions are "
+                      "found",
+                      map->kind->name);
 }
 
 /* ---- Results ----------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ typedef struct cli_map_options {
 #define CLI_OPTIONS_MAP(type, member)                                                              \
     {.name = "map",                                                                                \
      .value = "NAME",                                                                              \
+     .once = true,                                                                                 \
      .kind = CLI_TEXT,                                                                             \
      .offset = offsetof(type, member.map),                                                         \
      .help = "map built in, such as logistic or henon; an unknown name lists them"},               \
@@ -42,8 +43,11 @@ typedef struct cli_map_options {
          .value = "FILE",                                                                          \
          .kind = CLI_TEXT,                                                                         \
          .offset = offsetof(type, member.plugin),                                                  \
+         .once = true,                                                                             \
+         .accepted = "paths of shared objects",                                                    \
          .help = "shared object with a map of your own, as dyn/dyn_plugin.h describes"},           \
         {.name = "model",                                                                          \
+         .once = true,                                                                             \
          .value = "RUN",                                                                           \
          .kind = CLI_TEXT,                                                                         \
          .offset = offsetof(type, member.model),                                                   \
@@ -57,7 +61,8 @@ typedef struct cli_map_options {
          .value = "A",                                                                             \
          .kind = CLI_TEXT,                                                                         \
          .offset = offsetof(type, member.token),                                                   \
-         .help = "the map of token A alone, counted from 0, with all others held"},                \
+         .help = "the map of token A alone, counted from 0, with all others held where --sigma "   \
+                 "says, for --model after the trained number of steps"},                           \
         {.name = "chart",                                                                          \
          .kind = CLI_FLAG,                                                                         \
          .offset = offsetof(type, member.chart),                                                   \
@@ -87,6 +92,7 @@ typedef struct cli_map {
     dyn_map *map; /* owned; its start is --x0 where that was given */
     cli_run run;  /* of --model */
     bool has_run;
+    size_t first_token; /* that block 0 of the map is: that of --token */
     const char *pinned; /* "trained", "start" or "number": where a chart's scales come from; NULL
                          * without a chart */
 } cli_map;
@@ -103,6 +109,13 @@ void cli_map_fini(cli_map *m);
  */
 kern_status cli_map_read_box(const dyn_map *map, const char *text, double **lo, const double **hi,
                              kern_error *err);
+
+/* The same, and for a NULL text 2 to either side of the map's start, or the whole of a circle. */
+kern_status cli_map_make_box(const dyn_map *map, const char *text, double **lo, const double **hi,
+                             kern_error *err);
+
+/* KERN_SINGULAR, naming --chart, for a map with a norm, of which no fixed point stands alone. */
+kern_status cli_map_refuse_norm(const dyn_map *map, kern_error *err);
 
 /* Adds "map" and "params" to the result, and of a chart "sigma", the scales of the blocks: what was
  * analysed. */

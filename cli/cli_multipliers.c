@@ -2,6 +2,7 @@
  *
  * basin multipliers: eigenvalues of the Jacobian at a point or along a cycle.
  */
+#include "cli/cli_coarse.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_json.h"
 #include "cli/cli_map.h"
@@ -64,13 +65,14 @@ static const cli_option options[] = {
      .high = 1,
      .offset = offsetof(multipliers_settings, tol),
      .help = "largest residual of --solve; it must exceed the rounding of the largest coordinate"},
-    {.name = "settle",
+    {.name = "ttr",
      .value = "N",
      .kind = CLI_SIZE,
      .low = 0,
      .high = CLI_STEPS_MAX,
      .offset = offsetof(multipliers_settings, settle),
-     .help = "steps from the point to where --solve begins, for maps of several tokens and charts"},
+     .help = "transient: steps from the point to where --solve begins, for maps of several tokens "
+             "and charts"},
     {.kind = CLI_HEADING, .help = "Multipliers"},
     {.name = "block",
      .value = "A",
@@ -119,8 +121,9 @@ typedef struct multipliers_job {
     double residual; /* distance of the image of the last state from the first, or of the search */
     kern_status status;
     dyn_multipliers result;
-    dyn_spectrum leading;  /* with --k, instead of the above */
-    cli_relative relative; /* of a map of blocks or a chart that was solved */
+    dyn_spectrum leading;    /* with --k, instead of the above */
+    cli_relative relative;   /* of a map of blocks or a chart that was solved */
+    dyn_fixed_points failed; /* counts of a search that found nothing */
 } multipliers_job;
 
 /* ---- Computing --------------------------------------------------------------------------- */
@@ -184,6 +187,8 @@ static kern_status solve(multipliers_job *job, kern_error *err)
         for (size_t i = 0; i < KERN_STATUS_COUNT; i++) {
             job->status = found.failures[i] > 0 ? (kern_status)i : job->status;
         }
+        job->failed.n_coarse = found.n_coarse;
+        job->failed.coarse_size = found.coarse_size;
     }
     dyn_fixed_points_fini(&found);
     return KERN_OK;
@@ -302,46 +307,21 @@ static int stability(const multipliers_job *job)
 
 /* ---- Printing ---------------------------------------------------------------------------- */
 
-static void add_complex(cli_json *json, cJSON *parent, double re, double im)
-{
-    cJSON *value = cli_json_child(json, parent, NULL);
-    cli_json_real(json, value, "re", re);
-    cli_json_real(json, value, "im", im);
-}
-
-/* Vector j of a block, whose rows hold real and imaginary parts of pairs. */
-static void add_vector(cli_json *json, cJSON *parent, const dyn_multipliers_block *b, size_t j)
-{
-    const bool second = b->im[j] < 0.0 && j > 0;
-    const double *x = b->vectors + (second ? j - 1 : j) * b->n;
-    cJSON *vector = cli_json_array(json, parent, NULL);
-    for (size_t i = 0; i < b->n; i++) {
-        const double im = b->im[j] != 0.0 ? x[b->n + i] : 0.0;
-        add_complex(json, vector, x[i], second ? -im : im);
-    }
-}
-
-static void add_block(cli_json *json, cJSON *blocks, const cli_relative *relative,
+static void add_block(cli_json *json, cJSON *blocks, const multipliers_job *job,
                       const dyn_multipliers_block *b)
 {
     cJSON *block = cli_json_child(json, blocks, NULL);
-    cli_json_size(json, block, "token", b->block);
-    cJSON *values = cli_json_array(json, block, "values");
-    for (size_t j = 0; j < b->n; j++) {
-        add_complex(json, values, b->re[j], b->im[j]);
-    }
+    cli_json_size(json, block, "token", b->block + job->system.first_token);
+    cli_json_complexes(json, block, "values", b->re, b->im, b->n);
     cli_json_size(json, block, "gauge", b->n_zeros);
     cli_json_real(json, block, "spectral_radius", b->spectral_radius);
     cli_json_real(json, block, "transient_growth", b->transient_growth);
     cli_json_size(json, block, "transient_step", b->transient_step);
     cli_json_text(json, block, "status", kern_status_word(b->status));
-    cli_relative_add(json, block, relative, b->block);
+    cli_relative_add(json, block, &job->relative, b->block);
     if (b->vectors != NULL) {
         (void)cli_json_reals(json, block, "residuals", b->residuals, b->n);
-        cJSON *vectors = cli_json_array(json, block, "vectors");
-        for (size_t j = 0; j < b->n; j++) {
-            add_vector(json, vectors, b, j);
-        }
+        cli_json_eigenvectors(json, block, "vectors", b->vectors, b->n, b->im, b->n);
     }
 }
 
@@ -349,12 +329,12 @@ static void add_blocks(cli_json *json, const multipliers_job *job)
 {
     const dyn_multipliers *m = &job->result;
     if (job->s->leading.k > 0) {
-        cli_spectrum_add(json, &job->leading, &job->s->leading);
+        cli_spectrum_add(json, &job->leading, &job->s->leading, job->system.first_token);
         return;
     }
     cJSON *blocks = cli_json_array(json, json->object, "blocks");
     for (size_t i = 0; i < m->n_blocks; i++) {
-        add_block(json, blocks, &job->relative, &m->blocks[i]);
+        add_block(json, blocks, job, &m->blocks[i]);
     }
 }
 
@@ -377,14 +357,15 @@ static kern_status print_json(const multipliers_job *job, kern_error *err)
         cli_json_text(&json, json.object, "pinned_at", job->system.pinned);
     }
     cli_json_size(&json, json.object, "horizon", job->s->horizon);
+    cli_coarse_add(&json, &job->failed);
     cli_json_text(&json, json.object, "status", kern_status_word(job->status));
     return cli_json_print(&json, err);
 }
 
-static void print_block(const dyn_multipliers_block *b)
+static void print_block(const dyn_multipliers_block *b, size_t first_token)
 {
-    (void)printf("%6zu %14.9g %14.6g at %-4zu", b->block, b->spectral_radius, b->transient_growth,
-                 b->transient_step);
+    (void)printf("%6zu %14.9g %14.6g at %-4zu", b->block + first_token, b->spectral_radius,
+                 b->transient_growth, b->transient_step);
     const size_t n = b->n - b->n_zeros;
     for (size_t j = 0; j < n && j < SHOWN_VALUES; j++) {
         if (b->im[j] != 0.0) {
@@ -424,18 +405,24 @@ static void print_text(const multipliers_job *job)
         cli_relative_print(&job->relative, &job->system);
     }
     if (job->s->leading.k > 0) {
-        cli_spectrum_print(&job->leading, &job->s->leading);
+        cli_spectrum_print(&job->leading, &job->s->leading, job->system.first_token);
+        if (dyn_chart_is(map)) {
+            (void)printf("kappa and the rates at which tokens lose stability take all multipliers; "
+                         "with --k they are left out\n");
+        }
     }
     if (m->n_blocks > 0) {
-        (void)printf("%6s %14s %14s %7s %s\n", map->block_count > 1 ? "token" : "", "radius",
-                     "growth", "power", "multipliers");
+        (void)printf("%6s %14s %14s %7s %s\n",
+                     map->block_count > 1 || job->s->system.token != NULL ? "token" : "", "radius",
+                     "transient", "power", "multipliers");
     }
     for (size_t i = 0; i < m->n_blocks; i++) {
-        print_block(&m->blocks[i]);
+        print_block(&m->blocks[i], job->system.first_token);
     }
     if (job->status != KERN_OK) {
         (void)printf("status: %s (%s)\n", kern_status_word(job->status),
                      kern_status_gloss(job->status));
+        cli_coarse_print(&job->failed, job->s->tol);
         return;
     }
     print_verdict(job);
@@ -476,7 +463,12 @@ const cli_command cli_multipliers = {
         "In a chart (--chart, or --solve with a norm) the last multipliers of each block, as many "
         "as \"gauge\" says, are 0 by construction; at a relative equilibrium the factors on "
         "eta/sigma at which the token flips (a multiplier -1) or turns (a complex pair of modulus "
-        "1) are given as well. With --k only the leading multipliers are computed, for wide blocks "
+        "1) are given as well. Columns: radius, the spectral radius; transient, the transient "
+        "growth, and the power that attains it; of relative equilibria sigma, the pinned scale; "
+        "radial, the part of the update along the state, by which its scale would grow at a step; "
+        "kappa, -radial/eta; flip rate and NS rate, the factors named; lost at, the first factor "
+        "at which the token loses stability; complex, multipliers that are not real. With --k only "
+        "the leading multipliers are computed, for wide blocks "
         "without their Jacobian, and repeated from other random starts, which shows what a first "
         "run has missed.",
     .example = "basin multipliers --map henon --at 0.6,0.2 --solve\n"

@@ -7,8 +7,10 @@
 #include "cli/cli_files.h"
 #include "cli/cli_json.h"
 #include "cli/cli_map.h"
+#include "cli/cli_progress.h"
 #include "cli/cli_rows.h"
 #include "cli/cli_settle.h"
+#include "cli/cli_signal.h"
 #include "dyn/dyn_observe.h"
 #include "dyn/dyn_orbit.h"
 
@@ -100,13 +102,24 @@ static kern_status read_observables(orbit_job *job, kern_error *err)
     return status == KERN_OK ? KERN_OK : kern_raise(err, status, "--observe: %s", why.text);
 }
 
-static kern_status compute(orbit_job *job, kern_error *err)
+static kern_status find_settle(orbit_job *job, kern_error *err)
 {
     const orbit_settings *s = job->s;
-    KERN_TRY(cli_files_check(&s->files, err));
-    KERN_TRY(cli_map_open(&job->system, &s->system, err));
-    KERN_TRY(cli_map_read_box(job->system.map, s->box, &job->lo, &job->hi, err));
-    KERN_TRY(read_observables(job, err));
+    cli_progress progress;
+    const dyn_settle_options settle = {.horizon = s->ttr + s->steps * s->stride,
+                                       .tol = s->settle,
+                                       .progress = cli_run_watch,
+                                       .context = &progress};
+    cli_progress_start(&progress, "settling", 0, 2 * settle.horizon, "steps", 1.0);
+    const kern_status status = dyn_settle_init(&job->settle, job->system.map, NULL, &settle, err);
+    cli_progress_finish(&progress);
+    return status;
+}
+
+static kern_status follow(orbit_job *job, kern_error *err)
+{
+    const orbit_settings *s = job->s;
+    cli_progress progress;
     const dyn_orbit_options orbit = {.ttr = s->ttr,
                                      .steps = s->steps,
                                      .stride = s->stride,
@@ -114,16 +127,31 @@ static kern_status compute(orbit_job *job, kern_error *err)
                                      .hi = job->hi,
                                      .observe = observed(job) > 0 ? dyn_observer_write : NULL,
                                      .context = &job->observer,
-                                     .n_observed = observed(job)};
-    KERN_TRY(dyn_orbit_create(&job->orbit, job->system.map, &orbit, err));
-    const dyn_settle_options settle = {.horizon = s->ttr + s->steps * s->stride, .tol = s->settle};
-    return s->settle > 0.0 ? dyn_settle_init(&job->settle, job->system.map, NULL, &settle, err)
-                           : KERN_OK;
+                                     .n_observed = observed(job),
+                                     .progress = cli_run_watch,
+                                     .watcher = &progress};
+    cli_progress_start(&progress, "step", 0, s->ttr + s->steps * s->stride, "steps", 1.0);
+    const kern_status status = dyn_orbit_create(&job->orbit, job->system.map, &orbit, err);
+    cli_progress_finish(&progress);
+    return status;
+}
+
+static kern_status compute(orbit_job *job, kern_error *err)
+{
+    const orbit_settings *s = job->s;
+    KERN_TRY(cli_files_check(&s->files, err));
+    KERN_TRY(cli_map_open(&job->system, &s->system, err));
+    KERN_TRY(cli_map_read_box(job->system.map, s->box, &job->lo, &job->hi, err));
+    KERN_TRY(read_observables(job, err));
+    cli_signal_watch();
+    KERN_TRY(follow(job, err));
+    return s->settle > 0.0 ? find_settle(job, err) : KERN_OK;
 }
 
 /* What the files and the JSON object say beside the states. */
-static void describe(cli_json *json, const orbit_job *job)
+static void describe(cli_json *json, const void *context)
 {
+    const orbit_job *job = context;
     cli_map_describe(json, job->system.map);
     cli_json_size(json, json->object, "steps", job->s->steps);
     cli_json_size(json, json->object, "ttr", job->s->ttr);
@@ -147,8 +175,9 @@ static void add_observed(cli_json *json, const orbit_job *job)
     }
 }
 
-static kern_status print_json(const orbit_job *job, kern_error *err)
+static kern_status print_json(const void *context, kern_error *err)
 {
+    const orbit_job *job = context;
     cli_json json;
     const dyn_orbit *orbit = job->orbit;
     cli_json_init(&json);
@@ -166,7 +195,7 @@ static kern_status print_json(const orbit_job *job, kern_error *err)
         add_observed(&json, job);
     }
     if (job->settle.blocks != NULL) {
-        cli_settle_add(&json, &job->settle);
+        cli_settle_add(&json, &job->settle, job->system.first_token);
     }
     return cli_json_print(&json, err);
 }
@@ -198,8 +227,9 @@ static void write_reals(cli_csv *csv, const double *values, size_t n)
     }
 }
 
-static kern_status write_csv(const orbit_job *job, const char *path, kern_error *err)
+static kern_status write_csv(const void *context, const char *path, kern_error *err)
 {
+    const orbit_job *job = context;
     cli_csv csv;
     const dyn_orbit *orbit = job->orbit;
     const size_t extra = observed(job);
@@ -261,15 +291,6 @@ static kern_status put_orbit(model_hdf5_writer *writer, const void *context, ker
     return model_hdf5_put_attr_string(writer, "/", "status", kern_status_word(orbit->status), err);
 }
 
-static kern_status write_hdf5(const orbit_job *job, const char *path, kern_error *err)
-{
-    cli_json json;
-    cli_json_init(&json);
-    cli_json_text(&json, json.object, "command", "basin orbit");
-    describe(&json, job);
-    return cli_files_write(path, put_orbit, job, job->system.map, &json, err);
-}
-
 static void print_state(const dyn_orbit *orbit, size_t k, size_t stride)
 {
     (void)printf("%10zu", k * stride);
@@ -285,8 +306,9 @@ static void print_state(const dyn_orbit *orbit, size_t k, size_t stride)
     (void)printf("\n");
 }
 
-static void print_text(const orbit_job *job)
+static void print_text(const void *context)
 {
+    const orbit_job *job = context;
     const dyn_orbit *orbit = job->orbit;
     const dyn_map_kind *kind = job->system.map->kind;
     (void)printf("%s: %s\n\n%10s  state\n", kind->name, kind->formula, "step");
@@ -306,25 +328,25 @@ static void print_text(const orbit_job *job)
         (void)printf("The orbit sits on a repelling fixed point, where rounding has put it.\n");
     }
     if (job->settle.blocks != NULL) {
-        cli_settle_print(&job->settle);
+        cli_settle_print(&job->settle, job->system.first_token);
+        if (job->system.map->gauge != DYN_GAUGE_NONE) {
+            (void)printf("The map has a norm and scales grow for ever: directions settle like a "
+                         "power of the step, and these times depend on the horizon. With --chart, "
+                         "which pins the scales, they settle exponentially.\n");
+        }
     }
 }
 
+static const cli_report forms = {.command = "basin orbit",
+                                 .describe = describe,
+                                 .write_csv = write_csv,
+                                 .put = put_orbit,
+                                 .print_json = print_json,
+                                 .print_text = print_text};
+
 static kern_status report(const orbit_job *job, kern_error *err)
 {
-    const char *table = cli_files_table(&job->s->files);
-    const char *hdf5 = cli_files_hdf5(&job->s->files);
-    if (table != NULL) {
-        KERN_TRY(write_csv(job, table, err));
-    }
-    if (hdf5 != NULL) {
-        KERN_TRY(write_hdf5(job, hdf5, err));
-    }
-    if (job->s->json) {
-        return print_json(job, err);
-    }
-    print_text(job);
-    return KERN_OK;
+    return cli_files_report(&forms, &job->s->files, job->system.map, job->s->json, job, err);
 }
 
 static kern_status run(cli_call *call, const void *settings, kern_error *err)

@@ -101,8 +101,9 @@ static kern_status compute(diagram_job *job, kern_error *err)
 /* ---- Results ----------------------------------------------------------------------------------
  */
 
-static void describe(cli_json *json, const diagram_job *job)
+static void describe(cli_json *json, const void *context)
 {
+    const diagram_job *job = context;
     const diagram_settings *s = job->s;
     cli_map_describe(json, job->system.map);
     cli_json_text(json, json->object, "vary", s->vary.name);
@@ -115,8 +116,21 @@ static void describe(cli_json *json, const diagram_job *job)
     cli_json_real(json, json->object, "tol", s->tolerance);
 }
 
-static kern_status print_json(const diagram_job *job, kern_error *err)
+/* Columns that diverge belong to many diagrams; one without any orbit shows nothing, and is as its
+ * first column. */
+static kern_status outcome_of(const dyn_orbit_diagram *d)
 {
+    for (size_t i = 0; i < d->n_columns; i++) {
+        if (d->columns[i].status == KERN_OK) {
+            return KERN_OK;
+        }
+    }
+    return d->columns[0].status;
+}
+
+static kern_status print_json(const void *context, kern_error *err)
+{
+    const diagram_job *job = context;
     cli_json json;
     cli_json_init(&json);
     describe(&json, job);
@@ -135,11 +149,13 @@ static kern_status print_json(const diagram_job *job, kern_error *err)
         cli_json_bool(&json, column, "collapsed", c->collapsed);
         cli_json_text(&json, column, "status", kern_status_word(c->status));
     }
+    cli_json_text(&json, json.object, "status", kern_status_word(outcome_of(job->diagram)));
     return cli_json_print(&json, err);
 }
 
-static kern_status write_csv(const diagram_job *job, const char *path, kern_error *err)
+static kern_status write_csv(const void *context, const char *path, kern_error *err)
 {
+    const diagram_job *job = context;
     static const char *const heads[] = {"parameter", "value", "period", "exponent", "status"};
     cli_csv csv;
     KERN_TRY(cli_csv_begin(&csv, path, err));
@@ -228,15 +244,6 @@ static kern_status put_diagram(model_hdf5_writer *writer, const void *context, k
     return status;
 }
 
-static kern_status write_hdf5(const diagram_job *job, const char *path, kern_error *err)
-{
-    cli_json json;
-    cli_json_init(&json);
-    cli_json_text(&json, json.object, "command", "basin orbit-diagram");
-    describe(&json, job);
-    return cli_files_write(path, put_diagram, job, job->system.map, &json, err);
-}
-
 static void print_column(const dyn_orbit_column *c)
 {
     double low = c->n > 0 ? c->values[0] : (double)NAN;
@@ -255,8 +262,9 @@ static void print_column(const dyn_orbit_column *c)
                  kern_status_word(c->status), c->collapsed ? ", collapsed by rounding" : "");
 }
 
-static void print_text(const diagram_job *job)
+static void print_text(const void *context)
 {
+    const diagram_job *job = context;
     (void)printf("%16s %6s %12s %14s %14s  %s\n", job->s->vary.name, "period", "exponent", "least",
                  "largest", "status");
     for (size_t i = 0; i < job->diagram->n_columns; i++) {
@@ -264,31 +272,16 @@ static void print_text(const diagram_job *job)
     }
 }
 
+static const cli_report forms = {.command = "basin orbit-diagram",
+                                 .describe = describe,
+                                 .write_csv = write_csv,
+                                 .put = put_diagram,
+                                 .print_json = print_json,
+                                 .print_text = print_text};
+
 static kern_status report(const diagram_job *job, kern_error *err)
 {
-    const char *table = cli_files_table(&job->s->files);
-    const char *hdf5 = cli_files_hdf5(&job->s->files);
-    if (table != NULL) {
-        KERN_TRY(write_csv(job, table, err));
-    }
-    if (hdf5 != NULL) {
-        KERN_TRY(write_hdf5(job, hdf5, err));
-    }
-    if (job->s->json) {
-        return print_json(job, err);
-    }
-    print_text(job);
-    return KERN_OK;
-}
-
-/* Columns that diverge belong to many diagrams; one without any orbit shows nothing. */
-static bool every_column_lost(const dyn_orbit_diagram *d)
-{
-    size_t lost = 0;
-    for (size_t i = 0; i < d->n_columns; i++) {
-        lost += d->columns[i].status != KERN_OK ? 1 : 0;
-    }
-    return lost == d->n_columns;
+    return cli_files_report(&forms, &job->s->files, job->system.map, job->s->json, job, err);
 }
 
 static kern_status run(cli_call *call, const void *settings, kern_error *err)
@@ -296,7 +289,7 @@ static kern_status run(cli_call *call, const void *settings, kern_error *err)
     diagram_job job = {.s = settings};
     kern_status status = compute(&job, err);
     if (status == KERN_OK) {
-        call->check_failed = every_column_lost(job.diagram);
+        call->check_failed = outcome_of(job.diagram) != KERN_OK;
         status = report(&job, err);
     }
     dyn_orbit_diagram_destroy(job.diagram);

@@ -126,13 +126,13 @@ void cli_relative_print(const cli_relative *r, const cli_map *system)
     size_t complex = 0;
     (void)printf("%6s %-14s %9s", "token", "solved", "residual");
     if (r->margins != NULL) {
-        (void)printf(" %12s %12s %12s %12s %12s %12s %8s", "sigma", "growth", "kappa", "flip rate",
+        (void)printf(" %12s %12s %12s %12s %12s %12s %8s", "sigma", "radial", "kappa", "flip rate",
                      "NS rate", "lost at", "complex");
     }
     (void)printf("\n");
     for (size_t a = 0; a < r->cascade.n_blocks; a++) {
         const dyn_cascade_block *b = &r->cascade.blocks[a];
-        (void)printf("%6zu %-14s %9.2g", a,
+        (void)printf("%6zu %-14s %9.2g", a + system->first_token,
                      b->conditional && b->status == KERN_OK ? "conditional"
                                                             : kern_status_word(b->status),
                      b->residual);

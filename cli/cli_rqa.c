@@ -4,6 +4,7 @@
  */
 #include "cli/cli_commands.h"
 #include "cli/cli_csv.h"
+#include "cli/cli_files.h"
 #include "cli/cli_json.h"
 #include "cli/cli_map.h"
 #include "cli/cli_progress.h"
@@ -115,7 +116,8 @@ static const cli_option options[] = {
      .low = 1e-12,
      .high = 1,
      .offset = offsetof(rqa_settings, rate),
-     .help = "the threshold is the smallest distance at which this part of all pairs recurs"},
+     .help = "the threshold is the smallest distance at which this part of all pairs recurs, but "
+             "above rounding errors (at rest and on cycles more pairs recur)"},
     {.kind = CLI_HEADING, .help = "Lines"},
     ROW_SIZE("theiler", theiler, 0, MAX_COUNT,
              "leaves out pairs less than N steps apart; 1: states with themselves"),
@@ -193,7 +195,12 @@ static kern_status check_options(const cli_call *call, const rqa_settings *s, ke
     if (s->out != NULL) {
         KERN_TRY(model_file_check_target(s->out, err));
     }
-    return s->csv != NULL ? model_file_check_target(s->csv, err) : KERN_OK;
+    if (s->csv != NULL) {
+        KERN_TRY(model_file_check_target(s->csv, err));
+    }
+    return s->out != NULL && s->csv != NULL
+               ? cli_files_check_distinct("out", s->out, "csv", s->csv, err)
+               : KERN_OK;
 }
 
 /* The states that are compared: those of the orbit, or delay vectors of one coordinate. */
@@ -365,6 +372,7 @@ static kern_status print_json(const rqa_job *job, kern_error *err)
     if (job->orbit->status == KERN_OK) {
         add_measures(&json, &job->rqa);
         cli_json_real(&json, json.object, "threshold", job->recurrence.threshold);
+        cli_json_bool(&json, json.object, "threshold_at_rounding", job->recurrence.at_rounding);
         cli_json_size(&json, json.object, "states", job->recurrence.rows.n);
     }
     cli_json_size(&json, json.object, "theiler", s->theiler);
@@ -407,6 +415,13 @@ static void print_text(const rqa_job *job)
     (void)printf("%zu states, pairs within %.9g (%s norm), Theiler window %zu, border %s\n\n",
                  job->recurrence.rows.n, job->recurrence.threshold, dyn_norm_word(job->s->norm),
                  job->s->theiler, dyn_rqa_border_word(job->s->border));
+    if (job->recurrence.at_rounding) {
+        (void)printf(
+            "At rate %g the threshold would fall among rounding errors, as it does at rest "
+            "and on cycles.\nIt was set above them, so that what is one state but for "
+            "rounding recurs; --threshold sets another.\n\n",
+            job->s->rate);
+    }
     (void)printf("recurrence rate RR %.9g, trend %.3g per step\n\n", q->rr, q->trend);
     (void)printf("%-9s %10s %10s %8s %10s\n", "lines", "share", "mean", "longest", "entropy");
     print_lines("diagonal", &q->diagonal, "DET, L, Lmax, ENTR");

@@ -9,7 +9,7 @@ static const char *find_word(const dyn_settle_block *b)
     return b->status == KERN_TIMEOUT ? "not_settled" : kern_status_word(b->status);
 }
 
-void cli_settle_add(cli_json *json, const dyn_settle *settle)
+void cli_settle_add(cli_json *json, const dyn_settle *settle, size_t first_token)
 {
     cJSON *all = cli_json_child(json, json->object, "settle");
     cli_json_real(json, all, "tol", settle->tol);
@@ -20,7 +20,7 @@ void cli_settle_add(cli_json *json, const dyn_settle *settle)
         const dyn_settle_block *b = &settle->blocks[a];
         const double none = (double)NAN;
         cJSON *token = cli_json_child(json, tokens, NULL);
-        cli_json_size(json, token, "token", a);
+        cli_json_size(json, token, "token", a + first_token);
         cli_json_text(json, token, "status", find_word(b));
         cli_json_size(json, token, "time", b->time);
         cli_json_real(json, token, "delay", b->has_delay ? (double)b->delay : none);
@@ -29,13 +29,13 @@ void cli_settle_add(cli_json *json, const dyn_settle *settle)
     }
 }
 
-void cli_settle_print(const dyn_settle *settle)
+void cli_settle_print(const dyn_settle *settle, size_t first_token)
 {
     (void)printf("\n%6s %-12s %10s %12s %16s\n", "token", "settled", "at step", "after others",
                  "after the last");
     for (size_t a = 0; a < settle->n_blocks; a++) {
         const dyn_settle_block *b = &settle->blocks[a];
-        (void)printf("%6zu %-12s %10zu", a, find_word(b), b->time);
+        (void)printf("%6zu %-12s %10zu", a + first_token, find_word(b), b->time);
         if (b->has_delay) {
             (void)printf(" %12lld %16lld", b->delay, b->delay_previous);
         }

@@ -11,9 +11,9 @@
 /* Adds "settle" to the result: "tol", "horizon", "n_settled" and "tokens": "token", "status"
  * ("not_settled" where the horizon does not confirm it), "time", "delay" after the slowest and
  * "delay_previous" after the token before, null where these have not settled. */
-void cli_settle_add(cli_json *json, const dyn_settle *settle);
+void cli_settle_add(cli_json *json, const dyn_settle *settle, size_t first_token);
 
 /* The same as a table. */
-void cli_settle_print(const dyn_settle *settle);
+void cli_settle_print(const dyn_settle *settle, size_t first_token);
 
 #endif

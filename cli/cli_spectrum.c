@@ -134,39 +134,17 @@ int cli_spectrum_verdict(const dyn_spectrum *s, const cli_spectrum_options *opti
 
 /* ---- Printing ----------------------------------------------------------------------------- */
 
-static void add_complex(cli_json *json, cJSON *parent, double re, double im)
-{
-    cJSON *value = cli_json_child(json, parent, NULL);
-    cli_json_real(json, value, "re", re);
-    cli_json_real(json, value, "im", im);
-}
-
-/* Vector j, whose rows hold real and imaginary parts of pairs. */
-static void add_vector(cli_json *json, cJSON *parent, const dyn_spectrum_part *p, size_t j)
-{
-    const bool second = p->im[j] < 0.0;
-    const double *x = p->vectors + (second ? j - 1 : j) * p->size;
-    cJSON *vector = cli_json_array(json, parent, NULL);
-    for (size_t i = 0; i < p->size; i++) {
-        const double im = p->im[j] != 0.0 ? x[p->size + i] : 0.0;
-        add_complex(json, vector, x[i], second ? -im : im);
-    }
-}
-
 static void add_part(cli_json *json, cJSON *blocks, const dyn_spectrum_part *p,
-                     const cli_spectrum_options *options)
+                     const cli_spectrum_options *options, size_t first_token)
 {
     const bool leads = options->which == DYN_SPECTRUM_MODULUS && p->status == KERN_OK;
     cJSON *block = cli_json_child(json, blocks, NULL);
     if (options->scope == DYN_SPECTRUM_BLOCKS) {
-        cli_json_size(json, block, "token", p->block);
+        cli_json_size(json, block, "token", p->block + first_token);
     } else {
         cli_json_null(json, block, "token");
     }
-    cJSON *values = cli_json_array(json, block, "values");
-    for (size_t j = 0; j < p->n; j++) {
-        add_complex(json, values, p->re[j], p->im[j]);
-    }
+    cli_json_complexes(json, block, "values", p->re, p->im, p->n);
     (void)cli_json_reals(json, block, "residuals", p->residuals, p->n);
     cJSON *confirmed = cli_json_array(json, block, "confirmed");
     for (size_t j = 0; j < p->n; j++) {
@@ -184,18 +162,16 @@ static void add_part(cli_json *json, cJSON *blocks, const dyn_spectrum_part *p,
     cli_json_size(json, block, "products", p->products);
     cli_json_text(json, block, "status", kern_status_word(p->status));
     if (p->vectors != NULL) {
-        cJSON *vectors = cli_json_array(json, block, "vectors");
-        for (size_t j = 0; j < p->n; j++) {
-            add_vector(json, vectors, p, j);
-        }
+        cli_json_eigenvectors(json, block, "vectors", p->vectors, p->size, p->im, p->n);
     }
 }
 
-void cli_spectrum_add(cli_json *json, const dyn_spectrum *s, const cli_spectrum_options *options)
+void cli_spectrum_add(cli_json *json, const dyn_spectrum *s, const cli_spectrum_options *options,
+                      size_t first_token)
 {
     cJSON *blocks = cli_json_array(json, json->object, "blocks");
     for (size_t i = 0; i < s->n_parts; i++) {
-        add_part(json, blocks, &s->parts[i], options);
+        add_part(json, blocks, &s->parts[i], options, first_token);
     }
     cli_json_size(json, json->object, "k", options->k);
     cli_json_text(json, json->object, "which", dyn_spectrum_which_word(options->which));
@@ -203,11 +179,11 @@ void cli_spectrum_add(cli_json *json, const dyn_spectrum *s, const cli_spectrum_
     cli_json_size(json, json->object, "seed", options->seed);
 }
 
-static void print_part(const dyn_spectrum_part *p, bool by_block)
+static void print_part(const dyn_spectrum_part *p, bool by_block, size_t first_token)
 {
     char token[24] = "all";
     if (by_block) {
-        (void)snprintf(token, sizeof token, "%zu", p->block);
+        (void)snprintf(token, sizeof token, "%zu", p->block + first_token);
     }
     for (size_t j = 0; j < p->n; j++) {
         (void)printf("%6s %18.12g", token, p->re[j]);
@@ -225,14 +201,15 @@ static void print_part(const dyn_spectrum_part *p, bool by_block)
     }
 }
 
-void cli_spectrum_print(const dyn_spectrum *s, const cli_spectrum_options *options)
+void cli_spectrum_print(const dyn_spectrum *s, const cli_spectrum_options *options,
+                        size_t first_token)
 {
     size_t products = 0;
     size_t late = 0;
     (void)printf("%6s %18s %19s %14s %9s\n", "token", "multiplier", "", "modulus", "residual");
     for (size_t i = 0; i < s->n_parts; i++) {
         const dyn_spectrum_part *p = &s->parts[i];
-        print_part(p, options->scope == DYN_SPECTRUM_BLOCKS);
+        print_part(p, options->scope == DYN_SPECTRUM_BLOCKS, first_token);
         late += p->n_late;
         products = p->method == DYN_SPECTRUM_DENSE ? p->products : products + p->products;
     }

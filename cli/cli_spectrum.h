@@ -89,9 +89,11 @@ double cli_spectrum_radius(const dyn_spectrum *s, const cli_spectrum_options *op
 int cli_spectrum_verdict(const dyn_spectrum *s, const cli_spectrum_options *options);
 
 /* Adds "blocks" and what was asked for to the result. */
-void cli_spectrum_add(cli_json *json, const dyn_spectrum *s, const cli_spectrum_options *options);
+void cli_spectrum_add(cli_json *json, const dyn_spectrum *s, const cli_spectrum_options *options,
+                      size_t first_token);
 
-/* A table, one multiplier a line. */
-void cli_spectrum_print(const dyn_spectrum *s, const cli_spectrum_options *options);
+/* A table, one multiplier a line. `first_token` is the token that block 0 is, here and above. */
+void cli_spectrum_print(const dyn_spectrum *s, const cli_spectrum_options *options,
+                        size_t first_token);
 
 #endif

@@ -7,7 +7,6 @@
 #include "kernels/kern_arena.h"
 #include "kernels/kern_size.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -266,6 +265,7 @@ static kern_status iterate(dyn_anderson *a, size_t period, const dyn_chain_goal 
                            size_t *iterations)
 {
     const size_t n = a->map->size;
+    const double first = dyn_chain_largest(a->x, n);
     double damping = a->damping;
     double best = evaluate(a, a->x, period, a->f);
     a->count = 0;
@@ -274,8 +274,7 @@ static kern_status iterate(dyn_anderson *a, size_t period, const dyn_chain_goal 
     KERN_TRY(dyn_state_check(a->f, n, DYN_DIVERGED));
     for (*iterations = 0;; ++*iterations) {
         if (dyn_chain_largest(a->best_f, n) <= goal->tol) {
-            const bool sharp = dyn_chain_largest(a->best_x, n) * DBL_EPSILON <= goal->tol;
-            return sharp ? KERN_OK : KERN_DIVERGED;
+            return dyn_chain_judge(a->best_x, n, first, goal->tol);
         }
         if (*iterations == goal->max_iterations) {
             return KERN_NOT_CONVERGED;
@@ -305,5 +304,7 @@ dyn_chain_result dyn_anderson_solve(dyn_anderson *a, double *states, size_t peri
     a->map->kind->step(a->map, states + (period - 1) * n, a->f);
     dyn_state_difference(a->map, a->f, states, a->f);
     result.residual = dyn_chain_largest(a->f, n);
+    result.coarse =
+        isfinite(result.residual) && dyn_chain_judge(states, period * n, 0.0, goal->tol) != KERN_OK;
     return result;
 }

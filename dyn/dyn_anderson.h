@@ -50,9 +50,9 @@ void dyn_anderson_destroy(dyn_anderson *a);
 /* Starts from the first of `states` (period × size numbers) and leaves the best state found and its
  * period − 1 images there; only the last gap of that chain is not 0. KERN_OK when |f| is at most
  * goal->tol in every coordinate; KERN_NOT_CONVERGED; KERN_DIVERGED or KERN_NAN when that is what
- * became of the start, or of every step from the best state, and KERN_DIVERGED also when the state
- * is so large that its rounding exceeds the tolerance. goal->deflation has no effect. Cost per
- * iteration: `period` steps of the map and 6 m · size. */
+ * became of the start, or of every step from the best state, and what dyn_chain_judge says when the
+ * state is so large that its rounding exceeds the tolerance. goal->deflation has no effect. Cost
+ * per iteration: `period` steps of the map and 6 m · size. */
 dyn_chain_result dyn_anderson_solve(dyn_anderson *a, double *states, size_t period,
                                     const dyn_chain_goal *goal);
 

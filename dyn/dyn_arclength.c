@@ -24,6 +24,8 @@ enum {
 #define TURN_EASY 0.995
 /* Largest correction of a prediction, as a part of the step. */
 #define CORRECTION_MOST 0.5
+/* Least cosine between a tangent inside a step and the mean of those at its ends. */
+#define SAME_COURSE 0.9
 
 struct dyn_arc {
     dyn_arc_problem problem;
@@ -378,11 +380,32 @@ kern_status dyn_arc_between(dyn_arc *arc, double s, double *u, double *tangent)
     return tangent != NULL ? find_tangent(arc, u, arc->old_tangent, tangent) : KERN_OK;
 }
 
+/* The tangent at arc->trial, between the last two points. At a branch point its system is singular
+ * and gives anything, or nothing; the mean of the tangents at both points has to do. */
+static void find_course(dyn_arc *arc)
+{
+    double *course = arc->trial_tangent;
+    double sum = 0.0;
+    double along = 0.0;
+    const bool found = find_tangent(arc, arc->trial, arc->old_tangent, course) == KERN_OK;
+    for (size_t i = 0; i < arc->m; i++) {
+        const double mean = 0.5 * (arc->old_tangent[i] + arc->tangent[i]);
+        sum += mean * mean;
+        along += mean * course[i];
+    }
+    if (found && along >= SAME_COURSE * sqrt(sum)) {
+        return;
+    }
+    for (size_t i = 0; i < arc->m; i++) {
+        course[i] = 0.5 * (arc->old_tangent[i] + arc->tangent[i]) / sqrt(sum);
+    }
+}
+
 kern_status dyn_arc_retreat(dyn_arc *arc, double s)
 {
     double residual;
     KERN_TRY(find_between(arc, s, &residual));
-    KERN_TRY(find_tangent(arc, arc->trial, arc->old_tangent, arc->trial_tangent));
+    find_course(arc);
     swap(&arc->point, &arc->trial);
     swap(&arc->tangent, &arc->trial_tangent);
     arc->last_step = s;

@@ -67,7 +67,8 @@ kern_status dyn_arc_step(dyn_arc *arc, double limit);
 kern_status dyn_arc_between(dyn_arc *arc, double s, double *u, double *tangent);
 
 /* Makes the point at s, as dyn_arc_between finds it, the current one; the last step becomes s. For
- * ending a curve exactly at a bound. */
+ * ending a curve exactly at a bound. At a branch point, where no tangent is found, the current one
+ * becomes the mean of those at both ends. */
 kern_status dyn_arc_retreat(dyn_arc *arc, double s);
 
 /* Current point, its unit tangent (n + 1 numbers each), and the length of the last step. */

@@ -5,12 +5,19 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Distance, relative to 1 + largest coordinate, within which two cycles are one. */
 #define SAME_CYCLE 1e-6
 
-/* Points of an aperiodic attractor that are compared. */
-enum { SAME_POINTS = 300 };
+/* Points of an aperiodic attractor that are compared, and periods in which contracting directions
+ * die out: 100 periods of a multiplier of 0.8 take them below 1e-9. */
+enum { SAME_POINTS = 300, RELAX_PERIODS = 100 };
+
+/* Part of the way between two cycles that a state may move while it relaxes. The centre manifold
+ * bends away from the way by its square only; a state that goes to one of two attractors moves by a
+ * quarter or more. */
+#define MOVED 0.125
 
 dyn_verify_options dyn_verify_options_default(void)
 {
@@ -108,7 +115,7 @@ double dyn_attractor_distance(const dyn_map *map, const dyn_attractor *a, const 
 
 /* ---- The same one ------------------------------------------------------------------------- */
 
-static double scale_of(const dyn_map *map, const double *x)
+double dyn_attractor_scale(const dyn_map *map, const double *x)
 {
     double most = 0.0;
     for (size_t i = 0; i < map->size; i++) {
@@ -119,10 +126,73 @@ static double scale_of(const dyn_map *map, const double *x)
     return 1.0 + most;
 }
 
-static bool same_cycle(const dyn_map *map, const dyn_attractor *a, const dyn_attractor *b)
+static bool near_cycle(const dyn_map *map, const dyn_attractor *a, const dyn_attractor *b)
 {
-    const double reach = SAME_CYCLE * scale_of(map, a->points);
-    return a->period == b->period && dyn_attractor_distance(map, a, b, SIZE_MAX) <= reach;
+    const double reach = SAME_CYCLE * dyn_attractor_scale(map, a->points);
+    return dyn_attractor_distance(map, a, b, SIZE_MAX) <= reach;
+}
+
+static bool nearly_neutral(const dyn_attractor *a)
+{
+    return fabs(a->spectral_radius - 1.0) <= DYN_ATTRACTOR_NEARLY_NEUTRAL;
+}
+
+/* Whether the state x, `part` of the way from one of a to one of b, is a cycle of `period` states
+ * to the residual that cycles are solved to. work holds 2 × size numbers. */
+static bool rests_between(dyn_map *map, const double *a, const double *way, double part,
+                          size_t period, double *work)
+{
+    double *x = work;
+    double *before = work + map->size;
+    double length = 0.0;
+    const double tolerance = DYN_ATTRACTOR_RESIDUAL * dyn_attractor_scale(map, a) * (double)period;
+    for (size_t i = 0; i < map->size; i++) {
+        before[i] = x[i] = a[i] + part * way[i];
+        length = fmax(length, fabs(way[i]));
+    }
+    dyn_map_iterate(map, x, RELAX_PERIODS * period, x);
+    if (!(dyn_map_distance(map, x, before) <= MOVED * length)) {
+        return false;
+    }
+    memcpy(before, x, map->size * sizeof *x);
+    dyn_map_iterate(map, x, period, x);
+    return dyn_map_distance(map, x, before) <= tolerance;
+}
+
+/* Whether two badly determined cycles of one period cannot be told apart. */
+static kern_status join_cycles(bool *same, dyn_map *map, const dyn_attractor *a,
+                               const dyn_attractor *b, kern_error *err)
+{
+    const size_t size = map->size;
+    size_t nearest = 0;
+    double least = (double)INFINITY;
+    double *work = calloc(3 * size, sizeof *work);
+    if (work == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for %zu coordinates", 3 * size);
+    }
+    for (size_t i = 0; i < b->n_points; i++) {
+        const double d = dyn_map_distance(map, b->points + i * size, a->points);
+        nearest = d < least ? i : nearest;
+        least = d < least ? d : least;
+    }
+    double *way = work + 2 * size;
+    dyn_state_difference(map, b->points + nearest * size, a->points, way);
+    *same = true;
+    for (int quarter = 1; quarter <= 3 && *same; quarter++) {
+        *same = rests_between(map, a->points, way, 0.25 * quarter, a->period, work);
+    }
+    free(work);
+    return KERN_OK;
+}
+
+static kern_status same_cycle(bool *same, dyn_map *map, const dyn_attractor *a,
+                              const dyn_attractor *b, kern_error *err)
+{
+    *same = a->period == b->period && near_cycle(map, a, b);
+    if (*same || a->period != b->period || !nearly_neutral(a) || !nearly_neutral(b)) {
+        return KERN_OK;
+    }
+    return join_cycles(same, map, a, b, err);
 }
 
 /* Mean distance of a point to the nearest other one. */
@@ -147,16 +217,19 @@ static double find_overlap(const dyn_map *map, const thinned *a, const thinned *
     return (double)inside / (double)a->n;
 }
 
-bool dyn_attractor_same(const dyn_map *map, const dyn_attractor *a, const dyn_attractor *b)
+kern_status dyn_attractor_same(bool *same, dyn_map *map, const dyn_attractor *a,
+                               const dyn_attractor *b, kern_error *err)
 {
+    *same = false;
     if (a->n_points == 0 || b->n_points == 0 || (a->period > 0) != (b->period > 0)) {
-        return false;
+        return KERN_OK;
     }
     if (a->period > 0) {
-        return same_cycle(map, a, b);
+        return same_cycle(same, map, a, b, err);
     }
     const thinned one = thin(a, SAME_POINTS);
     const thinned two = thin(b, SAME_POINTS);
-    return find_overlap(map, &one, &two, 2.0 * find_gap(map, &two)) >= 0.5 ||
-           find_overlap(map, &two, &one, 2.0 * find_gap(map, &one)) >= 0.5;
+    *same = find_overlap(map, &one, &two, 2.0 * find_gap(map, &two)) >= 0.5 ||
+            find_overlap(map, &two, &one, 2.0 * find_gap(map, &one)) >= 0.5;
+    return KERN_OK;
 }

@@ -17,19 +17,28 @@
  * negative exponent decide.
  *
  * Other orbits, after `confirm` steps more. With the largest exponent above zero the orbit is
- * chaotic; with it at zero it is quasi-periodic if it leaves the neighbourhood of a state and comes
- * back. Neither is an attractor where the exponents sum to zero (known for up to
- * DYN_ATTRACTOR_FRAME coordinates, or where the map has log_abs_det), nor is a zero exponent of a
- * map of one coordinate. Chaos on a repelling set that holds an orbit for longer than all these
- * steps cannot be told from an attractor by following it.
+ * chaotic; with it at zero it is quasi-periodic if it leaves the neighbourhood of a state, comes
+ * back, and has not shrunk by a twentieth after `confirm` steps more, as it does on the way to a
+ * cycle with multipliers on the unit circle. Neither is an attractor where the exponents sum to
+ * zero (known for up to DYN_ATTRACTOR_FRAME coordinates, or where the map has log_abs_det), nor is
+ * a zero exponent of a map of one coordinate. Chaos on a repelling set that holds an orbit for
+ * longer than all these steps cannot be told from an attractor by following it.
  */
 #ifndef BASIN_DYN_ATTRACTOR_H
 #define BASIN_DYN_ATTRACTOR_H
 
 #include "dyn/dyn_map.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Residual, relative to 1 + largest coordinate, to which cycles are solved. */
+#define DYN_ATTRACTOR_RESIDUAL 1e-11
+
+/* A spectral radius this close to 1 may be that of a cycle that its equation determines badly; such
+ * a cycle is solved for further, as far as rounding lets Newton's method come. */
+#define DYN_ATTRACTOR_NEARLY_NEUTRAL 1e-3
 
 enum {
     DYN_ATTRACTOR_PERIOD_MOST = 1024, /* longest period that is looked for */
@@ -96,12 +105,26 @@ kern_status dyn_attractor_verify(dyn_attractor *out, dyn_judgement *verdict, dyn
 double dyn_attractor_distance(const dyn_map *map, const dyn_attractor *a, const dyn_attractor *b,
                               size_t most);
 
+/* What distances from x are compared with: 1 + the largest coordinate that is on no circle. */
+double dyn_attractor_scale(const dyn_map *map, const double *x);
+
 /* Distance of a state to the nearest point of an attractor; NaN when x is not a number. */
 double dyn_attractor_reach(const dyn_map *map, const dyn_attractor *a, const double *x);
 
-/* True when two attractors are the same one: cycles of one period that agree in every point to
- * 1e-6 of 1 + largest coordinate; two aperiodic ones when at least half of the points of either lie
- * within twice the other's typical gap between neighbouring points. */
-bool dyn_attractor_same(const dyn_map *map, const dyn_attractor *a, const dyn_attractor *b);
+/* *same: two attractors are one. Cycles of one period are when they agree in every point to 1e-6 of
+ * 1 + largest coordinate. Two aperiodic ones are when at least half of the points of either lie
+ * within twice the other's typical gap between neighbouring points.
+ *
+ * A cycle is known as well as its equation determines it: where c·e^m is the residual at distance e
+ * from it, every state within (DYN_ATTRACTOR_RESIDUAL/c)^(1/m) solves the equation, tol/|1 − μ| for
+ * m = 1 and 2e-4 for a cubic tangency (μ = 1, c = 1). So two cycles with multipliers within 1e-3 of
+ * the unit circle are also one when the states between them are no less cycles than they are: those
+ * at 1/4, 1/2 and 3/4 of the way, after 100 periods in which what contracts dies out, stay where
+ * they were to an eighth of the way and return to DYN_ATTRACTOR_RESIDUAL a step. Between two
+ * attractors that are told apart the slow motion is faster than that.
+ *
+ * Steps `map` for that test alone. KERN_NO_MEMORY. */
+kern_status dyn_attractor_same(bool *same, dyn_map *map, const dyn_attractor *a,
+                               const dyn_attractor *b, kern_error *err);
 
 #endif

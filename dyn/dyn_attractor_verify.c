@@ -2,9 +2,8 @@
  *
  * The judgement of an orbit; see dyn_attractor.h.
  */
-#include "dyn/dyn_attractor.h"
+#include "dyn/dyn_attractor_judge.h"
 
-#include "dyn/dyn_lyapunov.h"
 #include "dyn/dyn_multipliers.h"
 #include "dyn/dyn_orbit.h"
 #include "dyn/dyn_orbit_diagram.h"
@@ -17,17 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An exponent this close to zero is not told from zero: over n steps a regular orbit shows ln(n)/n,
- * 2e-3 for the default n. */
-#define ZERO_EXPONENT 2e-3
-
-/* Mean ln|det| this close to zero is zero but for rounding: the map preserves volume. */
-#define ZERO_VOLUME 1e-9
-
 /* A multiplier this close to the unit circle is on it: at a bifurcation the cycle that Newton finds
  * is only good to about the root of the tolerance, and so are its multipliers. */
 #define NEUTRAL_MARGIN 1e-6
-#define NEARLY_NEUTRAL 1e-3
 
 /* Times the tolerance of a return: an orbit this close to a cycle is at it. */
 #define AT_CYCLE 1e2
@@ -36,38 +27,12 @@
  * orbit that is still converging slowly is recognised; the cycle is then solved for. */
 static const double loosening[] = {1.0, 1e3, 1e5};
 
-enum { N_LOOSENING = 3, NEWTON_MOST = 50, CREEPING_PARTS = 4 };
+enum { N_LOOSENING = 3, NEWTON_MOST = 50, CREEPING_PARTS = 4, POLISH_PASSES = 8 };
 
 /* Coordinates this close do not decide which state of a cycle is the first. */
 #define MERGE 1e-6
 
-/* One judgement. */
-typedef struct judge {
-    dyn_map *map;
-    const dyn_verify_options *o;
-    double *x;       /* the state, the caller's */
-    double *states;  /* consecutive states, the last of which is x */
-    double *cycle;   /* of DYN_ATTRACTOR_PERIOD_MOST states, or as many as shooting accepts */
-    size_t room;     /* states of `cycle` */
-    bool preserving; /* the cycle held has no contracting direction */
-    size_t *steps;
-    dyn_attractor *out;
-    dyn_judgement verdict;
-} judge;
-
-static double scale_of(const judge *j, const double *x)
-{
-    double most = 0.0;
-    for (size_t i = 0; i < j->map->size; i++) {
-        if (j->map->periods == NULL || !(j->map->periods[i] > 0.0)) {
-            most = fmax(most, fabs(x[i]));
-        }
-    }
-    return 1.0 + most;
-}
-
-/* n steps of the state; false when it is lost. */
-static bool advance(judge *j, size_t n)
+bool dyn_judge_advance(dyn_judge *j, size_t n)
 {
     for (size_t t = 0; t < n; t++) {
         j->map->kind->step(j->map, j->x, j->x);
@@ -81,12 +46,11 @@ static bool advance(judge *j, size_t n)
     return true;
 }
 
-/* Stores n consecutive states, the first of them the present one. */
-static bool record(judge *j, size_t n)
+bool dyn_judge_record(dyn_judge *j, size_t n)
 {
     const size_t size = j->map->size;
     for (size_t i = 0; i < n; i++) {
-        if (i > 0 && !advance(j, 1)) {
+        if (i > 0 && !dyn_judge_advance(j, 1)) {
             return false;
         }
         memcpy(j->states + i * size, j->x, size * sizeof *j->x);
@@ -97,14 +61,14 @@ static bool record(judge *j, size_t n)
 /* ---- Cycles ------------------------------------------------------------------------------- */
 
 /* Distance of a state to the cycle held. */
-static double distance_to_cycle(const judge *j, const double *x, size_t period)
+static double distance_to_cycle(const dyn_judge *j, const double *x, size_t period)
 {
     const dyn_attractor held = {.n_points = period, .points = j->cycle};
     return dyn_attractor_reach(j->map, &held, x);
 }
 
 /* Keeps the cycle held, in its reported form: the same whichever start found it. */
-static kern_status keep_cycle(judge *j, size_t period, kern_error *err)
+static kern_status keep_cycle(dyn_judge *j, size_t period, kern_error *err)
 {
     const size_t size = j->map->size;
     double *points = calloc(period * size, sizeof *points);
@@ -120,14 +84,14 @@ static kern_status keep_cycle(judge *j, size_t period, kern_error *err)
 }
 
 /* Whether the cycle held is what the orbit goes to: it is there, or it comes closer. */
-static bool approaches(judge *j, size_t period)
+static bool approaches(dyn_judge *j, size_t period)
 {
     const double before = distance_to_cycle(j, j->x, period);
-    const double at = AT_CYCLE * j->o->tolerance * scale_of(j, j->x);
+    const double at = AT_CYCLE * j->o->tolerance * dyn_attractor_scale(j->map, j->x);
     if (before <= at) {
         return true;
     }
-    if (!advance(j, j->o->confirm)) {
+    if (!dyn_judge_advance(j, j->o->confirm)) {
         return false;
     }
     const double after = distance_to_cycle(j, j->x, period);
@@ -135,12 +99,12 @@ static bool approaches(judge *j, size_t period)
 }
 
 /* Largest distance to the cycle held over a stretch of states; NaN when the orbit is lost. */
-static double distance_of_stretch(judge *j, size_t period)
+static double distance_of_stretch(dyn_judge *j, size_t period)
 {
     double largest = 0.0;
     for (size_t t = 0; t < DYN_PERIOD_STATES; t++) {
         largest = fmax(largest, distance_to_cycle(j, j->x, period));
-        if (!advance(j, 1)) {
+        if (!dyn_judge_advance(j, 1)) {
             return (double)NAN;
         }
     }
@@ -149,12 +113,12 @@ static double distance_of_stretch(judge *j, size_t period)
 
 /* Whether the orbit comes closer to the cycle held all the time, by a tenth at least: how it
  * arrives by a power law. */
-static bool creeps_closer(judge *j, size_t period)
+static bool creeps_closer(dyn_judge *j, size_t period)
 {
     const double first = distance_of_stretch(j, period);
     double last = first;
     for (int part = 0; part < CREEPING_PARTS; part++) {
-        if (!advance(j, j->o->confirm / CREEPING_PARTS)) {
+        if (!dyn_judge_advance(j, j->o->confirm / CREEPING_PARTS)) {
             return false;
         }
         const double now = distance_of_stretch(j, period);
@@ -178,37 +142,63 @@ static double find_least(const dyn_multipliers *m)
     return least;
 }
 
-/* Solves for a cycle of `period` states from the recorded ones into `cycle`. *radius becomes its
- * spectral radius, or NaN when there is none. */
-static kern_status solve_cycle(judge *j, size_t period, double *radius, kern_error *err)
+/* Improves a cycle whose equation determines it badly: a residual of 1e-11 leaves a cubic tangency
+ * 2e-4 away. Newton's method goes on while it reaches a hundredth of the residual, to where
+ * rounding stops it. */
+static void polish_cycle(dyn_judge *j, dyn_shooting *solver, size_t period, dyn_chain_goal goal)
 {
-    dyn_shooting *solver = NULL;
+    double kept[DYN_SHOOTING_MAX];
+    const size_t bytes = period * j->map->size * sizeof *kept;
+    for (int pass = 0; pass < POLISH_PASSES; pass++) {
+        memcpy(kept, j->cycle, bytes);
+        goal.tol *= 1e-2;
+        if (dyn_shooting_solve(solver, j->cycle, period, &goal).status != KERN_OK) {
+            memcpy(j->cycle, kept, bytes);
+            return;
+        }
+    }
+}
+
+/* Spectral radius of the cycle held, and whether it has a contracting direction. */
+static kern_status find_radius(dyn_judge *j, size_t period, double *radius, kern_error *err)
+{
     dyn_multipliers m;
     dyn_multipliers_options o = dyn_multipliers_options_default();
-    const dyn_chain_goal goal = {.tol = 1e-11 * scale_of(j, j->x), .max_iterations = NEWTON_MOST};
-    *radius = (double)NAN;
-    KERN_TRY(dyn_shooting_create(&solver, j->map, period, err));
-    memcpy(j->cycle, j->states, period * j->map->size * sizeof *j->cycle);
-    const dyn_chain_result r = dyn_shooting_solve(solver, j->cycle, period, &goal);
-    dyn_shooting_destroy(solver);
-    if (r.status != KERN_OK) {
-        return KERN_OK;
-    }
     o.period = period;
     o.horizon = 0;
     KERN_TRY(dyn_multipliers_init(&m, j->map, j->cycle, &o, err));
     *radius = m.spectral_radius;
-    j->preserving = j->map->size > 1 && find_least(&m) >= 1.0 - NEARLY_NEUTRAL;
+    j->preserving = j->map->size > 1 && find_least(&m) >= 1.0 - DYN_ATTRACTOR_NEARLY_NEUTRAL;
     dyn_multipliers_fini(&m);
     return KERN_OK;
+}
+
+/* Solves for a cycle of `period` states from the recorded ones into `cycle`. *radius becomes its
+ * spectral radius, or NaN when there is none. */
+static kern_status solve_cycle(dyn_judge *j, size_t period, double *radius, kern_error *err)
+{
+    dyn_shooting *solver = NULL;
+    const dyn_chain_goal goal = {.tol = DYN_ATTRACTOR_RESIDUAL * dyn_attractor_scale(j->map, j->x),
+                                 .max_iterations = NEWTON_MOST};
+    *radius = (double)NAN;
+    KERN_TRY(dyn_shooting_create(&solver, j->map, period, err));
+    memcpy(j->cycle, j->states, period * j->map->size * sizeof *j->cycle);
+    const dyn_chain_result r = dyn_shooting_solve(solver, j->cycle, period, &goal);
+    kern_status status = r.status == KERN_OK ? find_radius(j, period, radius, err) : KERN_OK;
+    if (status == KERN_OK && fabs(*radius - 1.0) <= DYN_ATTRACTOR_NEARLY_NEUTRAL) {
+        polish_cycle(j, solver, period, goal);
+        status = find_radius(j, period, radius, err);
+    }
+    dyn_shooting_destroy(solver);
+    return status;
 }
 
 /* Judges the cycle held. Beside a multiplier on the unit circle an orbit may still come closer, by
  * a power law, as it does at a bifurcation; not where no direction contracts. The verdict stays as
  * it is when the orbit does not belong to the cycle. */
-static kern_status judge_cycle(judge *j, size_t period, double radius, kern_error *err)
+static kern_status judge_cycle(dyn_judge *j, size_t period, double radius, kern_error *err)
 {
-    const double at = AT_CYCLE * j->o->tolerance * scale_of(j, j->x);
+    const double at = AT_CYCLE * j->o->tolerance * dyn_attractor_scale(j->map, j->x);
     bool arrives = false;
     if (isnan(radius)) {
         return KERN_OK;
@@ -236,11 +226,12 @@ static kern_status judge_cycle(judge *j, size_t period, double radius, kern_erro
  * is none. An orbit that alternates about a cycle of multiplier −1 proposes twice its period, and
  * the equations of that are singular there, so that divisors are tried first when the solution is
  * close to neutral. */
-static kern_status try_cycle(judge *j, size_t period, kern_error *err)
+static kern_status try_cycle(dyn_judge *j, size_t period, kern_error *err)
 {
     double radius;
     KERN_TRY(solve_cycle(j, period, &radius, err));
-    if (radius < 1.0 - NEARLY_NEUTRAL || radius > 1.0 + NEARLY_NEUTRAL) {
+    if (radius < 1.0 - DYN_ATTRACTOR_NEARLY_NEUTRAL ||
+        radius > 1.0 + DYN_ATTRACTOR_NEARLY_NEUTRAL) {
         return judge_cycle(j, period, radius, err);
     }
     for (size_t d = 1; d <= period && j->verdict == DYN_JUDGED_PASSING; d++) {
@@ -252,29 +243,18 @@ static kern_status try_cycle(judge *j, size_t period, kern_error *err)
     return KERN_OK;
 }
 
-/* Exponents from the present state. */
-static kern_status find_exponents(judge *j, dyn_lyapunov *l, kern_error *err)
-{
-    dyn_lyapunov_options o = dyn_lyapunov_options_default();
-    o.k = kern_size_min(j->map->size, DYN_ATTRACTOR_FRAME);
-    o.steps = j->o->exponent_steps;
-    o.ttr = 0;
-    o.seed = j->o->seed;
-    *j->steps += o.steps + o.frame_ttr;
-    return dyn_lyapunov_init(l, j->map, j->x, &o, err);
-}
-
 /* A cycle too large to solve for: it returns, and tangents shrink. */
-static kern_status judge_large_cycle(judge *j, size_t period, kern_error *err)
+static kern_status judge_large_cycle(dyn_judge *j, size_t period, kern_error *err)
 {
     dyn_lyapunov l;
-    KERN_TRY(find_exponents(j, &l, err));
+    KERN_TRY(dyn_judge_find_exponents(j, &l, err));
     if (l.status != KERN_OK) {
         j->verdict = DYN_JUDGED_LOST;
-    } else if (l.exponents[0] < -ZERO_EXPONENT) {
+    } else if (l.exponents[0] < -DYN_JUDGE_ZERO_EXPONENT) {
         j->verdict = DYN_JUDGED_ATTRACTOR;
     } else {
-        j->verdict = l.exponents[0] <= ZERO_EXPONENT ? DYN_JUDGED_NEUTRAL : DYN_JUDGED_REPELLING;
+        j->verdict =
+            l.exponents[0] <= DYN_JUDGE_ZERO_EXPONENT ? DYN_JUDGED_NEUTRAL : DYN_JUDGED_REPELLING;
     }
     j->out->exponent = l.exponents[0];
     dyn_lyapunov_fini(&l);
@@ -285,17 +265,17 @@ static kern_status judge_large_cycle(judge *j, size_t period, kern_error *err)
     return keep_cycle(j, period, err);
 }
 
-static bool solvable(const judge *j, size_t period)
+static bool solvable(const dyn_judge *j, size_t period)
 {
     return period * j->map->size <= DYN_SHOOTING_MAX;
 }
 
 /* Looks for short periods, from strict returns to loose ones. */
-static kern_status judge_returns(judge *j, kern_error *err)
+static kern_status judge_returns(dyn_judge *j, kern_error *err)
 {
     size_t tried = 0;
     j->verdict = DYN_JUDGED_PASSING;
-    if (!record(j, DYN_PERIOD_STATES)) {
+    if (!dyn_judge_record(j, DYN_PERIOD_STATES)) {
         return KERN_OK;
     }
     for (size_t i = 0; i < N_LOOSENING && j->verdict == DYN_JUDGED_PASSING; i++) {
@@ -316,79 +296,26 @@ static kern_status judge_returns(judge *j, kern_error *err)
 
 /* The first period at which the orbit is back, up to the longest that is looked for; the states of
  * it are left in `cycle`. 0: none. */
-static size_t find_long_period(judge *j)
+static size_t find_long_period(dyn_judge *j)
 {
     const size_t size = j->map->size;
-    const double tolerance = j->o->tolerance * scale_of(j, j->x);
+    const double tolerance = j->o->tolerance * dyn_attractor_scale(j->map, j->x);
     for (size_t p = 0; p < j->room; p++) {
         memcpy(j->cycle + p * size, j->x, size * sizeof *j->x);
         if (p > 0 && dyn_map_distance(j->map, j->cycle, j->x) <= tolerance) {
             return p;
         }
-        if (!advance(j, 1)) {
+        if (!dyn_judge_advance(j, 1)) {
             return 0;
         }
     }
     return 0;
 }
 
-/* ---- Aperiodic orbits --------------------------------------------------------------------- */
-
-/* Whether the recorded states leave the neighbourhood of the first and come back to it. An orbit
- * that creeps past something does not. */
-static bool comes_back(const judge *j, size_t n)
-{
-    double extent = 0.0;
-    bool left = false;
-    for (size_t i = 1; i < n; i++) {
-        extent = fmax(extent, dyn_map_distance(j->map, j->states, j->states + i * j->map->size));
-    }
-    for (size_t i = 1; i < n; i++) {
-        const double d = dyn_map_distance(j->map, j->states, j->states + i * j->map->size);
-        left = left || d > 0.5 * extent;
-        if (left && d < 0.05 * extent) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What exponents say about an orbit that is not a cycle. */
-static dyn_judgement judge_exponents(const judge *j, const dyn_lyapunov *l)
-{
-    const double largest = l->exponents[0];
-    if (l->collapsed) {
-        return DYN_JUDGED_REPELLING;
-    }
-    /* A map of one coordinate has no sum beside its exponent. */
-    if (j->map->size > 1 && fabs(l->mean_log_abs_det) <= ZERO_VOLUME) {
-        return DYN_JUDGED_NEUTRAL;
-    }
-    if (largest > ZERO_EXPONENT) {
-        return DYN_JUDGED_ATTRACTOR;
-    }
-    if (!(largest >= -ZERO_EXPONENT)) {
-        return DYN_JUDGED_PASSING;
-    }
-    return j->map->size == 1 ? DYN_JUDGED_NEUTRAL : DYN_JUDGED_ATTRACTOR;
-}
-
-static kern_status keep_samples(judge *j, kern_error *err)
-{
-    const size_t n = j->o->samples;
-    double *points = calloc(n * j->map->size, sizeof *points);
-    if (points == NULL) {
-        return kern_raise(err, KERN_NO_MEMORY, "no memory for %zu states of an attractor", n);
-    }
-    memcpy(points, j->states, n * j->map->size * sizeof *points);
-    j->out->points = points;
-    j->out->n_points = n;
-    j->out->spectral_radius = (double)NAN;
-    return KERN_OK;
-}
+/* ---- Other orbits ------------------------------------------------------------------------- */
 
 /* A negative exponent without a short period: a long one, or still on the way. */
-static kern_status judge_contracting(judge *j, kern_error *err)
+static kern_status judge_contracting(dyn_judge *j, kern_error *err)
 {
     const size_t period = find_long_period(j);
     j->verdict = j->verdict == DYN_JUDGED_LOST ? j->verdict : DYN_JUDGED_PASSING;
@@ -403,51 +330,24 @@ static kern_status judge_contracting(judge *j, kern_error *err)
     return keep_cycle(j, period, err);
 }
 
-static kern_status judge_aperiodic(judge *j, kern_error *err)
-{
-    dyn_lyapunov l;
-    KERN_TRY(find_exponents(j, &l, err));
-    if (l.status != KERN_OK) {
-        j->verdict = DYN_JUDGED_LOST;
-        dyn_lyapunov_fini(&l);
-        return KERN_OK;
-    }
-    j->verdict = judge_exponents(j, &l);
-    j->out->exponent = l.exponents[0];
-    const bool contracting = l.exponents[0] < -ZERO_EXPONENT;
-    const bool regular = fabs(l.exponents[0]) <= ZERO_EXPONENT;
-    dyn_lyapunov_fini(&l);
-    if (contracting && j->verdict == DYN_JUDGED_PASSING) {
-        return judge_contracting(j, err);
-    }
-    if ((j->verdict != DYN_JUDGED_ATTRACTOR && !regular) || !record(j, j->o->samples)) {
-        return KERN_OK;
-    }
-    if (regular && !comes_back(j, j->o->samples)) {
-        j->verdict = DYN_JUDGED_PASSING;
-    }
-    if (j->verdict != DYN_JUDGED_ATTRACTOR) {
-        return KERN_OK;
-    }
-    return keep_samples(j, err);
-}
-
 /* ---- The whole ---------------------------------------------------------------------------- */
 
-static kern_status run_judge(judge *j, kern_error *err)
+static kern_status run_judge(dyn_judge *j, kern_error *err)
 {
-    if (!advance(j, j->o->ttr)) {
+    if (!dyn_judge_advance(j, j->o->ttr)) {
         return KERN_OK;
     }
     KERN_TRY(judge_returns(j, err));
-    if (j->verdict != DYN_JUDGED_PASSING || !advance(j, j->o->confirm)) {
+    if (j->verdict != DYN_JUDGED_PASSING || !dyn_judge_advance(j, j->o->confirm)) {
         return KERN_OK;
     }
     KERN_TRY(judge_returns(j, err));
     if (j->verdict != DYN_JUDGED_PASSING) {
         return KERN_OK;
     }
-    return judge_aperiodic(j, err);
+    bool contracting;
+    KERN_TRY(dyn_judge_aperiodic(j, &contracting, err));
+    return contracting ? judge_contracting(j, err) : KERN_OK;
 }
 
 kern_status dyn_attractor_verify(dyn_attractor *out, dyn_judgement *verdict, dyn_map *map,
@@ -458,13 +358,13 @@ kern_status dyn_attractor_verify(dyn_attractor *out, dyn_judgement *verdict, dyn
     *out = (dyn_attractor){.spectral_radius = (double)NAN, .exponent = (double)NAN};
     *verdict = DYN_JUDGED_PASSING;
     KERN_TRY(dyn_verify_options_check(options, err));
-    judge j = {.map = map,
-               .o = options,
-               .x = x,
-               .steps = steps,
-               .out = out,
-               .room = DYN_ATTRACTOR_PERIOD_MOST + 1,
-               .verdict = DYN_JUDGED_PASSING};
+    dyn_judge j = {.map = map,
+                   .o = options,
+                   .x = x,
+                   .steps = steps,
+                   .out = out,
+                   .room = DYN_ATTRACTOR_PERIOD_MOST + 1,
+                   .verdict = DYN_JUDGED_PASSING};
     const size_t held = kern_size_max(kern_size_max(DYN_PERIOD_STATES, options->samples), j.room);
     if (kern_size_add(held, j.room, &n_states) && kern_size_mul(n_states, map->size, &n_states)) {
         j.states = calloc(n_states, sizeof *j.states);

@@ -45,7 +45,7 @@ static kern_status count_grid(const dyn_basin_starts *s, size_t *count, kern_err
 kern_status dyn_basin_starts_count(const dyn_basin_starts *starts, size_t *count, kern_error *err)
 {
     *count = starts->n;
-    if (starts->kind != DYN_BASIN_GIVEN) {
+    if (starts->kind == DYN_BASIN_GRID || starts->kind == DYN_BASIN_RANDOM) {
         KERN_TRY(check_box(starts, err));
     }
     if (starts->kind == DYN_BASIN_GRID) {
@@ -81,6 +81,10 @@ void dyn_basin_starts_get(const dyn_basin_starts *starts, size_t index, double *
     const size_t size = starts->size;
     if (starts->kind == DYN_BASIN_GIVEN) {
         memcpy(x, starts->given + index * size, size * sizeof *x);
+        return;
+    }
+    if (starts->kind == DYN_BASIN_TOLD) {
+        starts->tell(starts->context, index, size, x);
         return;
     }
     /* A counter-based stream of the start's own: nothing is allocated for millions of starts. */

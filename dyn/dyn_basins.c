@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Starts taken at a time by a worker. */
-enum { GRAIN = 32 };
+/* Starts taken at a time by a worker, at most, and parts of the work of which a worker takes one,
+ * so that few starts of long orbits are spread evenly and an interrupt is noticed between them. */
+enum { GRAIN_MOST = 32, GRAIN_PARTS = 64 };
 
 const dyn_basins_method *const dyn_basins_methods[] = {&dyn_basins_recurrences,
                                                        &dyn_basins_proximity, &dyn_basins_features};
@@ -104,7 +105,8 @@ kern_status dyn_basins_estimate(const dyn_map *map, const dyn_basins_options *op
     KERN_TRY(check_numbers(options, err));
     starts.size = map->size;
     KERN_TRY(dyn_basin_starts_count(&starts, n_starts, err));
-    const size_t own = dyn_basins_methods[options->method]->cost(map, options, *n_starts);
+    const dyn_basins_method *method = dyn_basins_methods[options->method];
+    const size_t own = method->cost != NULL ? method->cost(map, options, *n_starts) : 0;
     if (!kern_size_mul(*n_starts, sizeof(int32_t) + sizeof(uint8_t), &labels) ||
         !kern_size_add(labels, own, bytes)) {
         *bytes = SIZE_MAX;
@@ -146,14 +148,16 @@ kern_status dyn_basins_add(dyn_basins_job *job, dyn_attractor *a, int32_t *id, k
     return KERN_OK;
 }
 
-int32_t dyn_basins_match_known(const dyn_basins_job *job, const dyn_attractor *a)
+kern_status dyn_basins_match_known(const dyn_basins_job *job, dyn_map *map, const dyn_attractor *a,
+                                   int32_t *id, kern_error *err)
 {
-    for (size_t i = 0; i < job->out->n_attractors; i++) {
-        if (dyn_attractor_same(job->map, &job->out->attractors[i], a)) {
-            return job->out->attractors[i].id;
-        }
+    *id = 0;
+    for (size_t i = 0; i < job->out->n_attractors && *id == 0; i++) {
+        bool same;
+        KERN_TRY(dyn_attractor_same(&same, map, &job->out->attractors[i], a, err));
+        *id = same ? job->out->attractors[i].id : 0;
     }
-    return 0;
+    return KERN_OK;
 }
 
 /* Keeps an interrupt in view while items that progress does not count are done. */
@@ -168,7 +172,10 @@ static bool watch_uncounted(void *context, size_t done, size_t total)
 kern_status dyn_basins_scan(dyn_basins_job *job, size_t items, bool counted, dyn_scan_body *body,
                             void *context, kern_error *err)
 {
-    dyn_scan_options s = {.items = items, .grain = counted ? GRAIN : 1, .workers = job->workers};
+    const size_t part = 1 + items / GRAIN_PARTS / (size_t)job->workers;
+    dyn_scan_options s = {.items = items,
+                          .grain = counted ? kern_size_min(part, GRAIN_MOST) : 1,
+                          .workers = job->workers};
     if (job->o->progress != NULL) {
         s.progress = counted ? job->o->progress : watch_uncounted;
         s.context = counted ? job->o->context : job;

@@ -18,7 +18,9 @@
  *                something new are put aside, the first of them adds its attractor, and the others
  *                are followed again.
  *   proximity    A start that keeps within a distance of an attractor has come to it. Any number of
- *                coordinates; attractors are given, or looked for from some of the starts.
+ *                coordinates; attractors are given, or looked for from some of the starts, and
+ *                then a start that comes to rest elsewhere (a fixed point or a cycle) is verified
+ *                and adds its attractor. Points of attractors are found by place (dyn_near.h).
  *   features     Numbers that describe the tails of the orbits are grouped (dyn_group.h), and each
  *                group's orbit is verified; an orbit that is alone is a group. Any number of
  *                coordinates.
@@ -137,7 +139,7 @@ typedef struct dyn_basins_method {
     const char *name;
     const char *help; /* one line */
     /* Bytes that a run takes beside the labels and the maps; SIZE_MAX when they cannot be counted.
-     */
+     * NULL: few, or not to be foreseen. */
     size_t (*cost)(const dyn_map *map, const dyn_basins_options *o, size_t n_starts);
     kern_status (*run)(struct dyn_basins_job *job, kern_error *err);
 } dyn_basins_method;

@@ -265,7 +265,7 @@ static kern_status enter_batch(features *f, size_t n, int32_t *ids, kern_error *
     for (size_t i = 0; i < n; i++) {
         int32_t id = 0;
         if (f->found[i].n_points > 0) {
-            id = dyn_basins_match_known(f->job, &f->found[i]);
+            KERN_TRY(dyn_basins_match_known(f->job, f->job->own, &f->found[i], &id, err));
         }
         if (f->found[i].n_points > 0 && id == 0) {
             KERN_TRY(dyn_basins_add(f->job, &f->found[i], &id, err));

@@ -31,8 +31,9 @@ typedef struct dyn_basins_job {
  * there are too many, and then `a` is released. */
 kern_status dyn_basins_add(dyn_basins_job *job, dyn_attractor *a, int32_t *id, kern_error *err);
 
-/* Id of a known attractor that is the same as `a`, or 0. */
-int32_t dyn_basins_match_known(const dyn_basins_job *job, const dyn_attractor *a);
+/* *id: of a known attractor that is the same as `a`, or 0. `map` is the worker's. */
+kern_status dyn_basins_match_known(const dyn_basins_job *job, dyn_map *map, const dyn_attractor *a,
+                                   int32_t *id, kern_error *err);
 
 /* Runs a scan of `items` with the job's workers; `counted` when items are starts that progress
  * counts. */

@@ -118,7 +118,7 @@ kern_status dyn_basin_entropy_find(dyn_basin_entropy *out, const int32_t *labels
 
 dyn_uncertainty_options dyn_uncertainty_options_default(void)
 {
-    return (dyn_uncertainty_options){.largest = 1e-2, .smallest = 1e-6, .n = 9, .points = 2000};
+    return (dyn_uncertainty_options){.largest = 1e-2, .smallest = 1e-5, .n = 9, .points = 10000};
 }
 
 static kern_status check(const dyn_basins_options *basins, const dyn_uncertainty_options *o,
@@ -148,22 +148,27 @@ static double epsilon_of(const dyn_uncertainty_options *o, size_t scale)
     return o->largest * pow(o->smallest / o->largest, (double)scale / (double)(o->n - 1));
 }
 
-/* Point `item` (points of one scale after those of another) and its two neighbours. */
-static void place_points(const dyn_basins_options *basins, const dyn_uncertainty_options *o,
-                         size_t size, size_t item, double *x)
+/* The points that are labelled, for dyn_basin_starts_tell. */
+typedef struct pairs {
+    const dyn_basins_options *basins;
+    const dyn_uncertainty_options *o;
+} pairs;
+
+/* Point `index` / 3 (points of one scale after those of another), or a neighbour of it above or
+ * below. None is stored, so that many cost no memory and no time beforehand. */
+static void tell_point(const void *context, size_t index, size_t size, double *x)
 {
-    dyn_basin_starts drawn = basins->starts;
+    const pairs *p = context;
+    const size_t item = index / LABELS_OF_POINT;
+    const size_t which = index % LABELS_OF_POINT;
+    dyn_basin_starts drawn = p->basins->starts;
     drawn.kind = DYN_BASIN_RANDOM;
     drawn.size = size;
-    drawn.seed = kern_rng_seed(basins->seed, "uncertainty", 0);
+    drawn.seed = kern_rng_seed(p->basins->seed, "uncertainty", 0);
     const size_t i = (size_t)(kern_rng_hash(drawn.seed, item) % size);
-    const double change =
-        epsilon_of(o, item / o->points) * (basins->starts.high[i] - basins->starts.low[i]);
-    for (size_t k = 0; k < LABELS_OF_POINT; k++) {
-        dyn_basin_starts_get(&drawn, item, x + k * size);
-    }
-    x[size + i] += change;
-    x[2 * size + i] -= change;
+    const double change = epsilon_of(p->o, item / p->o->points) * (drawn.high[i] - drawn.low[i]);
+    dyn_basin_starts_get(&drawn, item, x);
+    x[i] += which == 1 ? change : which == 2 ? -change : 0.0;
 }
 
 static bool decided(int32_t label)
@@ -234,17 +239,15 @@ static void fit(dyn_uncertainty *out, size_t size)
 
 static kern_status measure(dyn_uncertainty *out, const dyn_map *map,
                            const dyn_basins_options *basins, const dyn_uncertainty_options *o,
-                           double *points, size_t n_points, kern_error *err)
+                           size_t n_starts, kern_error *err)
 {
+    const pairs told = {.basins = basins, .o = o};
     dyn_basins_options b = *basins;
     dyn_basins labelled;
-    for (size_t i = 0; i < n_points; i++) {
-        place_points(basins, o, map->size, i, points + LABELS_OF_POINT * i * map->size);
-    }
     b.low = b.low != NULL ? b.low : b.starts.low;
     b.high = b.high != NULL ? b.high : b.starts.high;
     b.starts = (dyn_basin_starts){
-        .kind = DYN_BASIN_GIVEN, .n = LABELS_OF_POINT * n_points, .given = points};
+        .kind = DYN_BASIN_TOLD, .n = n_starts, .tell = tell_point, .context = &told};
     KERN_TRY(dyn_basins_init(&labelled, map, &b, err));
     for (size_t i = 0; i < o->n; i++) {
         out->scales[i].epsilon = epsilon_of(o, i);
@@ -255,30 +258,32 @@ static kern_status measure(dyn_uncertainty *out, const dyn_map *map,
     return KERN_OK;
 }
 
+kern_status dyn_uncertainty_count(const dyn_uncertainty_options *options, size_t *n_starts,
+                                  kern_error *err)
+{
+    if (!kern_size_mul(options->n, options->points, n_starts) ||
+        !kern_size_mul(*n_starts, LABELS_OF_POINT, n_starts)) {
+        return kern_raise(err, KERN_OVERFLOW, "%zu changes of %zu points are too many", options->n,
+                          options->points);
+    }
+    return KERN_OK;
+}
+
 kern_status dyn_uncertainty_init(dyn_uncertainty *out, const dyn_map *map,
                                  const dyn_basins_options *basins,
                                  const dyn_uncertainty_options *options, kern_error *err)
 {
-    size_t n_points;
-    size_t numbers;
+    size_t n_starts = 0;
     *out = (dyn_uncertainty){
         .exponent = (double)NAN, .exponent_error = (double)NAN, .boundary_dimension = (double)NAN};
     KERN_TRY(check(basins, options, err));
-    if (!kern_size_mul(options->n, options->points, &n_points) ||
-        !kern_size_mul(n_points, LABELS_OF_POINT * map->size, &numbers)) {
-        return kern_raise(err, KERN_OVERFLOW, "%zu changes of %zu points are too many", options->n,
-                          options->points);
-    }
+    KERN_TRY(dyn_uncertainty_count(options, &n_starts, err));
     out->n = options->n;
     out->scales = calloc(options->n, sizeof *out->scales);
-    double *points = calloc(numbers, sizeof *points);
-    kern_status status;
-    if (out->scales == NULL || points == NULL) {
-        status = kern_raise(err, KERN_NO_MEMORY, "no memory for %zu points", n_points);
-    } else {
-        status = measure(out, map, basins, options, points, n_points, err);
+    if (out->scales == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for %zu changes", options->n);
     }
-    free(points);
+    const kern_status status = measure(out, map, basins, options, n_starts, err);
     if (status != KERN_OK) {
         dyn_uncertainty_fini(out);
     }

@@ -51,7 +51,8 @@ typedef struct dyn_uncertainty_options {
     size_t points; /* for every ε */
 } dyn_uncertainty_options;
 
-/* 10⁻² to 10⁻⁶ in 9 steps, 2000 points each. */
+/* 10⁻² to 10⁻⁵, 9 values, 10000 points each: enough for the 3 scales that a line needs when the
+ * boundary is smooth (f = 2ε on an axis that it cuts once). */
 dyn_uncertainty_options dyn_uncertainty_options_default(void);
 
 typedef struct dyn_uncertainty_scale {
@@ -67,7 +68,9 @@ typedef struct dyn_uncertainty {
     /* Straight line through ln f against ln ε, weighted by the binomial errors, over the n_fitted
      * scales with at least 10 uncertain and 10 other points. KERN_NOT_FOUND and NaN when they are
      * fewer than 3. The error is scaled by the scatter about the line where that is larger than
-     * expected. */
+     * expected. It is that of chance alone: where ε is not small against the distances between
+     * pieces of the boundary, or f is not against 1, f bends off the power law, which makes the
+     * exponent too small by what the error does not tell; a smaller `largest` shows how much. */
     kern_status status;
     size_t n_fitted;
     double exponent;
@@ -75,10 +78,14 @@ typedef struct dyn_uncertainty {
     double boundary_dimension; /* number of coordinates − exponent */
 } dyn_uncertainty;
 
+/* *n_starts: orbits that dyn_uncertainty_init follows, 3 · n · points. KERN_OVERFLOW. */
+kern_status dyn_uncertainty_count(const dyn_uncertainty_options *options, size_t *n_starts,
+                                  kern_error *err);
+
 /* Measures the exponent with the method and the box of `basins`; its own starts are not followed.
  * *out is initialised here and released with dyn_uncertainty_fini, which is harmless after a
  * failure. KERN_INVALID_ARGUMENT for options outside their domain; errors of dyn_basins_init. Cost:
- * 3 · n · points starts. */
+ * dyn_uncertainty_count starts, of which none is stored. */
 kern_status dyn_uncertainty_init(dyn_uncertainty *out, const dyn_map *map,
                                  const dyn_basins_options *basins,
                                  const dyn_uncertainty_options *options, kern_error *err);

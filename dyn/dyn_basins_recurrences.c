@@ -167,7 +167,8 @@ static kern_status follow_known(walk *w, int32_t *label, kern_error *err)
 {
     KERN_TRY(follow(w, label, err));
     if (*label == DYN_BASIN_PENDING) {
-        const int32_t known = dyn_basins_match_known(w->r->job, &w->found);
+        int32_t known;
+        KERN_TRY(dyn_basins_match_known(w->r->job, w->map, &w->found, &known, err));
         *label = known > 0 ? known : DYN_BASIN_PENDING;
     }
     return KERN_OK;
@@ -328,7 +329,7 @@ static kern_status enter(walk *w, int32_t *id, bool *fresh, kern_error *err)
 {
     recurrences *r = w->r;
     const bool aperiodic = w->found.period == 0;
-    *id = dyn_basins_match_known(r->job, &w->found);
+    KERN_TRY(dyn_basins_match_known(r->job, r->job->own, &w->found, id, err));
     if (*id > 0) {
         return claim_points(r, &w->found, *id, fresh, err);
     }
@@ -451,17 +452,7 @@ static kern_status run(dyn_basins_job *job, kern_error *err)
     return status;
 }
 
-/* Cells that orbits visit are few beside the starts' labels and cannot be foreseen. */
-static size_t cost(const dyn_map *map, const dyn_basins_options *o, size_t n_starts)
-{
-    (void)map;
-    (void)o;
-    (void)n_starts;
-    return 0;
-}
-
 const dyn_basins_method dyn_basins_recurrences = {
     .name = "recurrences",
     .help = "orbits that keep to known cells of a grid, up to 3 coordinates",
-    .cost = cost,
     .run = run};

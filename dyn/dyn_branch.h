@@ -24,7 +24,8 @@
  * rounding; at a BP, where those are ill-conditioned, the critical point of the equation's
  * Lyapunov–Schmidt reduction is solved for instead (Govaerts 2000, chapter 4). A multiplier that
  * touches ±1 or the circle and turns back is found as a minimum of its distance, and is an event
- * with `touch` set.
+ * with `touch` set; one that crosses and comes back within a step is two events. At the first point
+ * and where the branch meets a bound, a multiplier that is critical but for rounding is an event.
  *
  * Maps have no derivative by a parameter; dyn_param_slope supplies it to about 1e-13. It decides
  * how fast Newton converges, not where to: states and parameters of LP, PD and NS do not inherit
@@ -100,9 +101,13 @@ typedef struct dyn_branch_event {
     double residual;
     double re, im;   /* critical multiplier; NaN for UZ */
     double distance; /* from +1, −1 or the unit circle */
-    size_t count;    /* multipliers (NS: pairs) there at once; coefficients are for 1 only */
-    bool touch;      /* reached without crossing */
-    size_t point;    /* index of the branch's point before it, by arclength */
+    /* Multipliers (NS: pairs) there at once: those within 1e-7 of the nearest one's distance, which
+     * is how far apart rounding may bring equal ones. Events whose multipliers are nearer to each
+     * other than that, but whose places differ, are listed each, and count each other. Coefficients
+     * are for a count of 1 only. */
+    size_t count;
+    bool touch;   /* reached without crossing */
+    size_t point; /* index of the branch's point before it, by arclength */
     /* LP: a; PD: b; NS: Re d; BP: b20 / 2 when it is transcritical and b30 / 6 when it is a
      * pitchfork: see dyn_normal_form.h. NaN when normal_status says why. */
     double coefficient;

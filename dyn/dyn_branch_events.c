@@ -3,7 +3,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 enum {
     DEPTH = 40,      /* halvings of a step in search of single events */
@@ -26,45 +25,15 @@ enum {
 
 /* ---- Samples inside a step ---------------------------------------------------------------- */
 
-/* The direction of the curve across a branch point, into w->tangent. At the point itself the
- * tangent's system is singular and gives anything of the plane of both branches, or nothing; the
- * ends of the step know better. */
-static void find_course(branch_walk *w)
-{
-    const double *a = dyn_arc_previous_tangent(w->arc);
-    const double *b = dyn_arc_tangent(w->arc);
-    const size_t m = w->system->n + 1;
-    double sum = 0.0;
-    for (size_t i = 0; i < m; i++) {
-        w->tangent[i] = a[i] + b[i];
-        sum += w->tangent[i] * w->tangent[i];
-    }
-    for (size_t i = 0; i < m; i++) {
-        w->tangent[i] /= sqrt(sum);
-    }
-}
-
-kern_status branch_events_sample(branch_walk *w, double s, branch_sample *sample, bool *found,
-                                 kern_error *err)
-{
-    *found = dyn_arc_between(w->arc, s, w->u, w->tangent) == KERN_OK;
-    if (!*found && dyn_arc_between(w->arc, s, w->u, NULL) == KERN_OK) {
-        find_course(w);
-        *found = true;
-    }
-    return *found ? branch_walk_sample(w, w->u, w->tangent, s, sample, NULL, err) : KERN_OK;
-}
-
-/* As above at a + part·(b − a), or beside it where the corrector fails, as it may at a branch
- * point.
- */
+/* The sample at a + part·(b − a), or beside it where the corrector fails, as it may at a branch
+ * point. */
 static kern_status sample_inside(branch_walk *w, double a, double b, double part,
                                  branch_sample *sample, bool *found, kern_error *err)
 {
     *found = false;
     for (int i = 0; i < DODGES && !*found; i++) {
         const double moved = part + (part < 0.5 ? 0.07 : -0.07) * (double)i;
-        KERN_TRY(branch_events_sample(w, a + moved * (b - a), sample, found, err));
+        KERN_TRY(branch_sample_between(w, a + moved * (b - a), sample, found, err));
     }
     return KERN_OK;
 }
@@ -75,22 +44,19 @@ typedef struct changes {
     bool fold;    /* the parameter turns */
     bool plus;    /* real multipliers above 1, by an odd number */
     bool minus;   /* real multipliers below −1, by an odd number */
+    bool real;    /* real multipliers above 1 or below −1, by any number */
     size_t moved; /* multipliers outside the circle, difference of the counts */
 } changes;
 
-size_t branch_events_outside(const branch_walk *w, const branch_sample *s)
-{
-    return w->ignore_pairs ? s->outside - s->pairs : s->outside;
-}
-
 static changes compare(const branch_walk *w, const branch_sample *a, const branch_sample *b)
 {
-    const size_t before = branch_events_outside(w, a);
-    const size_t after = branch_events_outside(w, b);
+    const size_t before = branch_sample_outside(w, a);
+    const size_t after = branch_sample_outside(w, b);
     changes c = {.fold = (a->slope < 0.0) != (b->slope < 0.0)};
     if (a->known && b->known) {
         c.plus = (a->above + b->above) % 2 != 0;
         c.minus = (a->below + b->below) % 2 != 0;
+        c.real = a->above != b->above || a->below != b->below;
         c.moved = before > after ? before - after : after - before;
     }
     return c;
@@ -101,7 +67,8 @@ static bool is_quiet(const changes *c)
     return !c->fold && !c->plus && !c->minus && c->moved == 0;
 }
 
-/* True when the changes are those of one event. */
+/* True when the changes are those of one event. Two that leave the circle are one event when they
+ * are a complex pair; two real ones may do so at different places. */
 static bool is_single(const changes *c, double width, double step)
 {
     if (c->minus) {
@@ -110,7 +77,7 @@ static bool is_single(const changes *c, double width, double step)
     if (c->plus) {
         return c->moved == 1;
     }
-    return c->fold ? c->moved == 0 && width <= ALONE * step : c->moved == 2;
+    return c->fold ? c->moved == 0 && width <= ALONE * step : c->moved == 2 && !c->real;
 }
 
 /* ---- Roots -------------------------------------------------------------------------------- */
@@ -129,7 +96,7 @@ static double value_of(const branch_walk *w, const branch_sample *s, root_kind k
     case ROOT_MINUS:
         return s->minus;
     case ROOT_COUNT:
-        return branch_events_outside(w, s) == count ? -1.0 : 1.0;
+        return branch_sample_outside(w, s) == count ? -1.0 : 1.0;
     case ROOT_MONITOR:
         return s->monitor;
     }
@@ -141,7 +108,7 @@ static double value_of(const branch_walk *w, const branch_sample *s, root_kind k
 static kern_status narrow(branch_walk *w, root_kind kind, double width, branch_sample *a,
                           branch_sample *b, kern_error *err)
 {
-    const size_t count = branch_events_outside(w, a);
+    const size_t count = branch_sample_outside(w, a);
     double fa = value_of(w, a, kind, count);
     double fb = value_of(w, b, kind, count);
     const bool bisect = kind == ROOT_COUNT;
@@ -181,11 +148,11 @@ static kern_status settle(branch_walk *w, root_kind kind, const branch_sample *a
 {
     branch_sample sample;
     bool found;
-    const size_t count = branch_events_outside(w, a);
+    const size_t count = branch_sample_outside(w, a);
     const double fa = value_of(w, a, kind, count);
     const double fb = value_of(w, b, kind, count);
     *s = fabs(fa) < fabs(fb) ? a->at : b->at;
-    KERN_TRY(branch_events_sample(w, *s, &sample, &found, err));
+    KERN_TRY(branch_sample_between(w, *s, &sample, &found, err));
     if (!found) {
         return kern_raise(err, KERN_NOT_CONVERGED,
                           "a point of a branch was lost while an event was "
@@ -217,7 +184,7 @@ static kern_status locate_branching(branch_walk *w, root_kind root, const branch
     double s;
     KERN_TRY(narrow(w, root, COARSE * h, &a, &b, err));
     KERN_TRY(settle(w, root, &a, &b, &s, err));
-    find_course(w);
+    branch_sample_course(w);
     if (branch_cross_find(w->system, w->u, w->tangent, REACH * h, &cross, w->cross_work) !=
         KERN_OK) {
         return locate(w, root, DYN_BRANCH_BP, a, b, err);
@@ -307,6 +274,12 @@ static kern_status isolate(branch_walk *w, const branch_sample *a, const branch_
     }
     KERN_TRY(isolate(w, a, &middle, depth + 1, err));
     return isolate(w, &middle, b, depth + 1, err);
+}
+
+kern_status branch_events_isolate(branch_walk *w, const branch_sample *a, const branch_sample *b,
+                                  kern_error *err)
+{
+    return isolate(w, a, b, 0, err);
 }
 
 kern_status branch_events_find(branch_walk *w, const branch_sample *a, const branch_sample *b,

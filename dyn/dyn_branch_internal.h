@@ -130,10 +130,23 @@ kern_status branch_walk_record(branch_walk *w, double arclength, kern_error *err
 /* Reverses the order of all points and events: they were met while walking backwards. */
 void branch_walk_turn(dyn_branch *out);
 
+/* ---- Samples (dyn_branch_sample.c) -------------------------------------------------------- */
+
 /* The sample at a point with its tangent; the map's parameter and w->states are set. `keep`, unless
  * it is NULL, takes the multipliers. */
-kern_status branch_walk_sample(branch_walk *w, const double *u, const double *tangent, double at,
+kern_status branch_sample_take(branch_walk *w, const double *u, const double *tangent, double at,
                                branch_sample *sample, dyn_multipliers *keep, kern_error *err);
+
+/* Multipliers outside the circle, without pairs where the step ignores them. */
+size_t branch_sample_outside(const branch_walk *w, const branch_sample *s);
+
+/* The direction of the curve across a branch point of the last step, into w->tangent. */
+void branch_sample_course(branch_walk *w);
+
+/* The sample at arclength s of the last step, whose point and tangent stay in w->u and w->tangent.
+ * *found is false where the corrector fails. */
+kern_status branch_sample_between(branch_walk *w, double s, branch_sample *sample, bool *found,
+                                  kern_error *err);
 
 /* ---- Events (dyn_branch_events.c, dyn_branch_touch.c, dyn_branch_record.c) ---------------- */
 
@@ -141,17 +154,20 @@ kern_status branch_walk_sample(branch_walk *w, const double *u, const double *ta
 kern_status branch_events_find(branch_walk *w, const branch_sample *a, const branch_sample *b,
                                kern_error *err);
 
-/* Multipliers outside the circle, without pairs where the step ignores them. */
-size_t branch_events_outside(const branch_walk *w, const branch_sample *s);
+/* The same of the crossings alone that the samples at the ends of a part of the last step tell. */
+kern_status branch_events_isolate(branch_walk *w, const branch_sample *a, const branch_sample *b,
+                                  kern_error *err);
 
-/* The sample at arclength s of the last step, whose point and tangent stay in w->u and w->tangent.
- * *found is false where the corrector fails. */
-kern_status branch_events_sample(branch_walk *w, double s, branch_sample *sample, bool *found,
-                                 kern_error *err);
-
-/* Minima of the distance from ±1 and from the circle, without a crossing. */
+/* Minima of the distance from ±1 and from the circle in a step that nothing of that kind crosses:
+ * touches, and crossings there and back. */
 kern_status branch_touch_find(branch_walk *w, const branch_sample *a, const branch_sample *b,
                               kern_error *err);
+
+/* Records what happens at `end`, an end of the branch and of the last step, `other` being the
+ * step's other end: which side the critical multiplier is on there is a matter of rounding, so that
+ * it may not have been told as a crossing. */
+kern_status branch_touch_end(branch_walk *w, const branch_sample *end, const branch_sample *other,
+                             kern_error *err);
 
 /* Records an event at w->u at arclength s of the last step; at a BP `direction` (n + 1 numbers, may
  * be NULL) is that of the other branch. A BP at which the cycle's period halves becomes a PD of the

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Distance from its ideal place of a multiplier that takes part. */
-#define TAKES_PART 1e-5
+/* A multiplier takes part in an event when it is no farther from its ideal place than the nearest
+ * one and this, a few times √ε: so far apart does rounding bring two equal ones that share a
+ * Jordan block. */
+#define TAKES_PART 1e-7
 /* A cycle whose halves differ by this part of what they did a step earlier has half the period. */
 #define HALVED 1e-3
 
@@ -56,26 +58,28 @@ static double distance_from_place(dyn_branch_event_kind kind, double re, double 
     return (double)INFINITY;
 }
 
+/* The nearest multiplier, and how many are there with it. */
 static void find_critical(dyn_branch_event *event, const dyn_multipliers *m)
 {
     event->distance = (double)INFINITY;
-    for (size_t b = 0; b < m->n_blocks; b++) {
-        for (size_t j = 0; j < m->blocks[b].n; j++) {
-            const double re = m->blocks[b].re[j];
-            const double im = m->blocks[b].im[j];
-            const double distance = distance_from_place(event->kind, re, im);
-            if (im < 0.0 || !(distance < (double)INFINITY)) {
-                continue;
-            }
-            event->count += distance <= TAKES_PART ? 1U : 0U;
-            if (distance < event->distance) {
-                event->distance = distance;
-                event->re = re;
-                event->im = im;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t b = 0; b < m->n_blocks; b++) {
+            for (size_t j = 0; j < m->blocks[b].n; j++) {
+                const double re = m->blocks[b].re[j];
+                const double im = m->blocks[b].im[j];
+                const double distance =
+                    im < 0.0 ? (double)INFINITY : distance_from_place(event->kind, re, im);
+                if (pass == 1) {
+                    event->count += distance <= event->distance + TAKES_PART ? 1U : 0U;
+                } else if (distance < event->distance) {
+                    event->distance = distance;
+                    event->re = re;
+                    event->im = im;
+                }
             }
         }
     }
-    event->count = event->count > 0 ? event->count : 1;
+    event->count = event->distance < (double)INFINITY ? event->count : 1;
 }
 
 /* ---- Normal forms ------------------------------------------------------------------------- */

@@ -87,8 +87,27 @@ double branch_half_gap(const dyn_map *map, const double *states, size_t period)
 
 /* ---- Structural multipliers --------------------------------------------------------------- */
 
-/* Smallest over largest singular value of F'(x) − 1; NaN when they are not found. `work` holds
- * size² + size + dyn_jacobian_work numbers. */
+/* Divides rows, then columns, by their largest entries, twice: units of coordinates and of images,
+ * which may differ by many orders, are no singularity. */
+static void equilibrate(double *matrix, size_t n)
+{
+    for (int pass = 0; pass < 4; pass++) {
+        const size_t along = pass % 2 == 0 ? 1 : n;
+        const size_t across = pass % 2 == 0 ? n : 1;
+        for (size_t i = 0; i < n; i++) {
+            double largest = 0.0;
+            for (size_t j = 0; j < n; j++) {
+                largest = fmax(largest, fabs(matrix[i * across + j * along]));
+            }
+            for (size_t j = 0; largest > 0.0 && j < n; j++) {
+                matrix[i * across + j * along] /= largest;
+            }
+        }
+    }
+}
+
+/* Smallest over largest singular value of F'(x) − 1 in units that suit it; NaN when they are not
+ * found. `work` holds size² + size + dyn_jacobian_work numbers. */
 static double measure_rank(dyn_map *map, const double *x, double *work)
 {
     const size_t n = map->size;
@@ -98,6 +117,7 @@ static double measure_rank(dyn_map *map, const double *x, double *work)
     for (size_t i = 0; i < n; i++) {
         matrix[i * n + i] -= 1.0;
     }
+    equilibrate(matrix, n);
     if (kern_lapack_singular_values(n, n, matrix, values, NULL) != KERN_OK) {
         return (double)NAN;
     }
@@ -107,9 +127,9 @@ static double measure_rank(dyn_map *map, const double *x, double *work)
 kern_status branch_raise_gauge(const dyn_map *map, kern_error *err)
 {
     return kern_raise(err, KERN_SINGULAR,
-                      "map %s has a multiplier of exactly 1 at every state, so x has gauge "
-                      "directions in which nothing isolates a fixed point, as under a norm the "
-                      "scale of x; continue in the chart of directions instead, which has none",
+                      "map %s has a multiplier of 1 at every state that was tried, so x has "
+                      "gauge directions in which nothing isolates a fixed point, as under a norm "
+                      "the scale of x; continue in the chart of directions instead, which has none",
                       map->kind->name);
 }
 
@@ -150,10 +170,11 @@ kern_status branch_check_gauge(dyn_map *map, const dyn_branch_options *o, size_t
         return branch_raise_gauge(map, err);
     }
     if (here) {
-        return kern_raise(err, KERN_SINGULAR,
-                          "map %s has a multiplier of exactly 1 at every state at %s = %g, where "
-                          "nothing isolates a fixed point; begin at another value",
-                          map->kind->name, o->vary, o->start);
+        return kern_raise(
+            err, KERN_SINGULAR,
+            "map %s has a multiplier of 1 at every state at %s = %g, as far as tried, where "
+            "nothing isolates a fixed point; begin at another value",
+            map->kind->name, o->vary, o->start);
     }
     return KERN_OK;
 }
@@ -228,13 +249,15 @@ static kern_status try_box(search *s, bool *found, kern_error *err)
 static kern_status raise_not_found(const search *s, kern_error *err)
 {
     const bool lost = s->last.status == KERN_DIVERGED || s->last.status == KERN_NAN;
+    const char *why = s->last.coarse ? ", where the rounding of states exceeds the tolerance"
+                      : lost         ? ", whose orbit diverges"
+                                     : "";
     return kern_raise(err, KERN_NOT_CONVERGED,
                       "no cycle of minimal period %zu of map %s was found at %s = %g, neither from "
                       "%s nor from 200 points of the box around it%s; give a point near one, or "
                       "another value to begin at",
                       s->o->period, s->map->kind->name, s->o->vary, s->o->start,
-                      s->o->x0 != NULL ? "the point given" : "the map's start",
-                      lost ? ", whose orbit diverges" : "");
+                      s->o->x0 != NULL ? "the point given" : "the map's start", why);
 }
 
 kern_status branch_find_start(dyn_map *map, const dyn_branch_options *o, double *states,

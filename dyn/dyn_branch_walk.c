@@ -13,9 +13,6 @@ enum {
 
 /* A state this many times as large as the unit of states has gone to infinity. */
 #define FAR 1e3
-/* Distance from the circle of a pair that is on it but for rounding, as all along a branch of a map
- * that preserves area. */
-#define NEUTRAL 1e-9
 /* Distance, as a part of the step, at which the curve passes its beginning when it is closed: in
  * the plane through the beginning across the tangent the two agree to rounding, another curve does
  * not. */
@@ -71,67 +68,6 @@ void branch_walk_destroy(branch_walk *w)
     dyn_arc_destroy(w->arc);
     branch_system_destroy(w->system);
     kern_arena_fini(&w->arena);
-}
-
-/* ---- Samples ------------------------------------------------------------------------------ */
-
-/* Enters one multiplier of the upper half plane, which stands for two off the real line. */
-static void count_multiplier(branch_sample *s, double re, double im)
-{
-    const double modulus = hypot(re, im);
-    const double scale = 1.0 + modulus;
-    if (im == 0.0) {
-        s->above += re > 1.0 ? 1U : 0U;
-        s->below += re < -1.0 ? 1U : 0U;
-        s->outside += modulus > 1.0 ? 1U : 0U;
-        s->plus *= (re - 1.0) / scale;
-        s->minus *= (re + 1.0) / scale;
-        s->one = fmin(s->one, fabs(re - 1.0));
-        s->flip = fmin(s->flip, fabs(re + 1.0));
-    } else {
-        s->outside += modulus > 1.0 ? 2U : 0U;
-        s->pairs += modulus > 1.0 ? 2U : 0U;
-        s->neutral += fabs(modulus - 1.0) <= NEUTRAL ? 2U : 0U;
-        s->plus *= ((re - 1.0) * (re - 1.0) + im * im) / (scale * scale);
-        s->minus *= ((re + 1.0) * (re + 1.0) + im * im) / (scale * scale);
-        s->circle = fmin(s->circle, fabs(modulus - 1.0));
-    }
-}
-
-static void count_multipliers(branch_sample *s, const dyn_multipliers *m)
-{
-    s->known = m->status == KERN_OK;
-    s->plus = s->minus = 1.0;
-    s->circle = s->one = s->flip = (double)INFINITY;
-    for (size_t b = 0; s->known && b < m->n_blocks; b++) {
-        for (size_t j = 0; j < m->blocks[b].n; j++) {
-            if (m->blocks[b].im[j] >= 0.0) {
-                count_multiplier(s, m->blocks[b].re[j], m->blocks[b].im[j]);
-            }
-        }
-    }
-}
-
-kern_status branch_walk_sample(branch_walk *w, const double *u, const double *tangent, double at,
-                               branch_sample *sample, dyn_multipliers *keep, kern_error *err)
-{
-    dyn_multipliers_options o = dyn_multipliers_options_default();
-    dyn_multipliers m;
-    const double parameter = branch_system_unpack(w->system, u, w->states);
-    o.period = w->system->period;
-    o.horizon = 0;
-    KERN_TRY(dyn_multipliers_init(&m, w->map, w->states, &o, err));
-    *sample = (branch_sample){.at = at, .slope = tangent[w->system->n], .monitor = (double)NAN};
-    count_multipliers(sample, &m);
-    if (w->o->monitor != NULL) {
-        sample->monitor = w->o->monitor(w->o->monitor_context, parameter, w->states, &m);
-    }
-    if (keep != NULL) {
-        *keep = m;
-    } else {
-        dyn_multipliers_fini(&m);
-    }
-    return KERN_OK;
 }
 
 /* ---- Points ------------------------------------------------------------------------------- */
@@ -190,7 +126,7 @@ kern_status branch_walk_record(branch_walk *w, double arclength, kern_error *err
 {
     branch_sample sample;
     dyn_multipliers m;
-    KERN_TRY(branch_walk_sample(w, dyn_arc_point(w->arc), dyn_arc_tangent(w->arc), 0.0, &sample, &m,
+    KERN_TRY(branch_sample_take(w, dyn_arc_point(w->arc), dyn_arc_tangent(w->arc), 0.0, &sample, &m,
                                 err));
     return append(w, &sample, arclength, &m, err);
 }
@@ -305,15 +241,34 @@ static bool advance(branch_walk *w, size_t steps, dyn_branch_end *end)
 
 /* ---- The walk ----------------------------------------------------------------------------- */
 
-/* From the sample at the last point to the next point; what happens between is recorded first. */
-static kern_status walk_step(branch_walk *w, branch_sample *last, kern_error *err)
+/* True when a branch that ends so ends at a bound, where no more is known of it. */
+static bool is_bound(dyn_branch_end end)
+{
+    return end == DYN_BRANCH_END_HIGH || end == DYN_BRANCH_END_LOW || end == DYN_BRANCH_END_BOX;
+}
+
+/* What happens in the last step, and at the ends of the branch that it holds. */
+static kern_status find_events(branch_walk *w, const branch_sample *last, const branch_sample *next,
+                               dyn_branch_end end, kern_error *err)
+{
+    KERN_TRY(branch_events_find(w, last, next, err));
+    if (w->travelled == 0.0) {
+        KERN_TRY(branch_touch_end(w, last, next, err));
+    }
+    return is_bound(end) ? branch_touch_end(w, next, last, err) : KERN_OK;
+}
+
+/* From the sample at the last point to the next point; what happens between is recorded first.
+ * `end` says why the branch ends there, if it does. */
+static kern_status walk_step(branch_walk *w, branch_sample *last, dyn_branch_end end,
+                             kern_error *err)
 {
     branch_sample next;
     dyn_multipliers m;
     const double h = dyn_arc_last_step(w->arc);
     KERN_TRY(
-        branch_walk_sample(w, dyn_arc_point(w->arc), dyn_arc_tangent(w->arc), h, &next, &m, err));
-    const kern_status status = branch_events_find(w, last, &next, err);
+        branch_sample_take(w, dyn_arc_point(w->arc), dyn_arc_tangent(w->arc), h, &next, &m, err));
+    const kern_status status = find_events(w, last, &next, end, err);
     if (status != KERN_OK || w->halved) {
         dyn_multipliers_fini(&m);
         return status;
@@ -340,7 +295,7 @@ kern_status branch_walk_run(branch_walk *w, double sign, double first, dyn_branc
     w->has_before = false;
     memcpy(w->first_u, dyn_arc_point(w->arc), m * sizeof *w->first_u);
     memcpy(w->first_tangent, dyn_arc_tangent(w->arc), m * sizeof *w->first_tangent);
-    KERN_TRY(branch_walk_sample(w, w->first_u, w->first_tangent, 0.0, &last, NULL, err));
+    KERN_TRY(branch_sample_take(w, w->first_u, w->first_tangent, 0.0, &last, NULL, err));
     *end = DYN_BRANCH_END_POINTS;
     for (size_t i = 0; i < o->max_points; i++) {
         dyn_branch_end reason;
@@ -348,7 +303,7 @@ kern_status branch_walk_run(branch_walk *w, double sign, double first, dyn_branc
             *end = reason;
             return KERN_OK;
         }
-        KERN_TRY(walk_step(w, &last, err));
+        KERN_TRY(walk_step(w, &last, reason, err));
         if (w->halved || reason != DYN_BRANCH_END_START) {
             *end = w->halved ? DYN_BRANCH_END_HALVED : reason;
             return KERN_OK;

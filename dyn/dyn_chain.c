@@ -3,6 +3,7 @@
 
 #include "dyn/dyn_state.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -111,4 +112,13 @@ void dyn_chain_normalise(const dyn_map *map, double *states, size_t period, doub
         memcpy(work + i * size, states + (first + i) % period * size, size * sizeof *work);
     }
     memcpy(states, work, period * size * sizeof *states);
+}
+
+kern_status dyn_chain_judge(const double *states, size_t n, double first, double tol)
+{
+    const double largest = dyn_chain_largest(states, n);
+    if (largest * DBL_EPSILON <= tol) {
+        return KERN_OK;
+    }
+    return largest <= DYN_CHAIN_FAR * fmax(1.0, first) ? KERN_NOT_CONVERGED : KERN_DIVERGED;
 }

@@ -30,6 +30,8 @@ typedef struct dyn_chain_result {
     size_t iterations;
     double residual; /* largest |F(x_i) − x_{i+1}| of the chain as left, evaluated after its last
                         change */
+    bool coarse;     /* states so large that `tol` lies below their rounding, so that nothing can
+                        vouch there */
 } dyn_chain_result;
 
 /* Gaps G_i = F(x_i) − x_{i+1} into `gap` (p × size numbers), on circles the short way round.
@@ -41,6 +43,14 @@ double dyn_chain_residual(dyn_map *map, const double *states, size_t period, dou
 
 /* Largest magnitude of n numbers; NaN when one is. */
 double dyn_chain_largest(const double *values, size_t n);
+
+/* Judges states whose gaps are within `tol`, with n numbers in all: KERN_OK when their rounding, ε
+ * times the largest of them, is as well. If it is not, nothing can be said; KERN_DIVERGED when they
+ * are DYN_CHAIN_FAR times as large as the larger of 1 and `first`, the largest of those that the
+ * method began with, as on a way to infinity where steps get ever smaller, and KERN_NOT_CONVERGED
+ * otherwise. */
+#define DYN_CHAIN_FAR 1e3
+kern_status dyn_chain_judge(const double *states, size_t n, double first, double tol);
 
 /* Distance below which a state is the same as x: `merge` times max(1, largest |x|). */
 double dyn_chain_reach(const double *x, size_t size, double merge);

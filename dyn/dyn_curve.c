@@ -203,7 +203,8 @@ static kern_status find_start(curve_job *job, const double *states, kern_error *
     const dyn_arc_options arc = {.step = o->step,
                                  .step_min = o->step_min,
                                  .step_max = o->step_max,
-                                 .tol = o->tol,
+                                 .tol = s->map->approximate_jvp ? fmax(o->tol, DYN_CURVE_NOISE)
+                                                                : o->tol,
                                  .max_iterations = o->max_iterations};
     double k;
     KERN_TRY(dyn_arc_create(&job->arc, &problem, &arc, err));
@@ -294,6 +295,18 @@ static void meet_bound(curve_job *job)
     }
 }
 
+/* Where the period halves, what is 0 but for rounding belongs to the end and is no event: a fold's
+ * coefficient vanishes at the flip that the cycles come from. */
+static void meet_half(curve_job *job)
+{
+    for (size_t i = 0; i < curve_test_count(job->system->kind); i++) {
+        double *value = &job->now.value[i];
+        if (fabs(*value) <= job->now.floor[i]) {
+            *value = copysign(*value, job->before.value[i]);
+        }
+    }
+}
+
 /* One step: the next point and the events before it. *done tells that it was the last one. */
 static kern_status advance(curve_job *job, curve_side *side, double sign, bool *done,
                            kern_error *err)
@@ -307,6 +320,9 @@ static kern_status advance(curve_job *job, curve_side *side, double sign, bool *
         return KERN_OK;
     }
     const bool cut = curve_cut_step(job, &side->end);
+    if (!cut && curve_is_outside(job)) {
+        return KERN_OK; /* the bound could not be landed on */
+    }
     if (cut && !(dyn_arc_last_step(job->arc) > job->o->step_min)) {
         return KERN_OK; /* the curve began, or the last step ended, at this very place */
     }
@@ -315,6 +331,8 @@ static kern_status advance(curve_job *job, curve_side *side, double sign, bool *
     }
     if (cut && side->end == DYN_CURVE_END_BOUND) {
         meet_bound(job);
+    } else if (cut) {
+        meet_half(job);
     }
     KERN_TRY(curve_find_events(job, side, err));
     /* Events have moved the system to places between. */

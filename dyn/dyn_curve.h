@@ -50,6 +50,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The least tolerance for a map whose jvp is a difference quotient. The condition is made of its
+ * Jacobian, whose error, which no iteration removes, is about ε^{2/3} |x|² for a displacement in
+ * proportion to |x|: 4e-9 for states of size 10, and some 25 times that after products and
+ * divisions by borders. Points are corrected to what can be reached beyond it. */
+#define DYN_CURVE_NOISE 1e-7
+
 /* Largest period · size. */
 enum { DYN_CURVE_MAX = 600 };
 
@@ -79,7 +85,8 @@ typedef enum dyn_curve_end {
                              that one; curves cross there, so the last point is right to about
                              1e-5 only */
     DYN_CURVE_END_FAR,    /* a state is a million times as large as those at the start */
-    DYN_CURVE_END_STEP,   /* the corrector failed at the smallest step */
+    DYN_CURVE_END_STEP,   /* the corrector failed at the smallest step, or at a bound of the range;
+                             no point lies beyond one but for the residual */
     DYN_CURVE_END_POINTS, /* as many points as were allowed */
     DYN_CURVE_END_KINDS
 } dyn_curve_end;
@@ -125,7 +132,8 @@ typedef struct dyn_curve_options {
     double low[2], high[2];    /* ranges, which include the map's present values */
     double angle;              /* of NS: θ of the pair that is followed; NaN: nearest */
     double step, step_min, step_max;
-    double tol;             /* of residuals */
+    double tol;             /* of residuals; for maps with approximate_jvp no less than
+                             * DYN_CURVE_NOISE counts */
     size_t max_iterations;  /* of the corrector */
     size_t max_points;      /* in each direction */
     dyn_progress *progress; /* counts points, of both directions; may be NULL */

@@ -131,6 +131,9 @@ void curve_point_fini(dyn_curve_point *point);
  * which. False when there is none. */
 bool curve_cut_step(curve_job *job, dyn_curve_end *end);
 
+/* True when a parameter of the current point is beyond its range. */
+bool curve_is_outside(const curve_job *job);
+
 /* Finds the events between `before` and `now` and adds them to the side. */
 kern_status curve_find_events(curve_job *job, curve_side *side, kern_error *err);
 

@@ -159,6 +159,22 @@ static void try_end(curve_job *job, const target *t, double f0, double fh, dyn_c
     }
 }
 
+/* Parameter i at u. */
+static double parameter_at(const curve_system *s, const double *u, size_t i)
+{
+    return s->origin[i] + s->length[i] * u[s->unknowns - 2 + i];
+}
+
+bool curve_is_outside(const curve_job *job)
+{
+    bool outside = false;
+    for (size_t i = 0; i < 2; i++) {
+        const double p = parameter_at(job->system, dyn_arc_point(job->arc), i);
+        outside = outside || !(p >= job->o->low[i] && p <= job->o->high[i]);
+    }
+    return outside;
+}
+
 bool curve_cut_step(curve_job *job, dyn_curve_end *end)
 {
     const curve_system *s = job->system;
@@ -167,8 +183,8 @@ bool curve_cut_step(curve_job *job, dyn_curve_end *end)
     const double *to = dyn_arc_point(job->arc);
     double first = none;
     for (size_t i = 0; i < 2; i++) {
-        const double p0 = s->origin[i] + s->length[i] * from[s->unknowns - 2 + i];
-        const double ph = s->origin[i] + s->length[i] * to[s->unknowns - 2 + i];
+        const double p0 = parameter_at(s, from, i);
+        const double ph = parameter_at(s, to, i);
         if (ph > job->o->high[i] || ph < job->o->low[i]) {
             const double bound = ph > job->o->high[i] ? job->o->high[i] : job->o->low[i];
             const target t = {.measure = measure_bound, .index = i, .bound = bound};

@@ -24,18 +24,29 @@ void dyn_cycles_release(dyn_cycle *items, size_t n)
     free(items);
 }
 
-dyn_cycle *dyn_cycles_find(const dyn_cycles *list, const double *states, size_t period)
+/* The cycle of the list that agrees with a chain when `position`, and what the cycle's is uncertain
+ * by, are added to the merging distance. */
+static dyn_cycle *find_near(const dyn_cycles *list, const double *states, size_t period,
+                            double position)
 {
     for (size_t c = 0; c < list->n; c++) {
         dyn_cycle *cycle = &list->items[c];
+        /* An uncertainty that is not known adds nothing. */
+        const double both = fmax(0.0, position) + fmax(0.0, cycle->accuracy.position);
+        const double reach = dyn_chain_reach(cycle->states, list->map->size, 1.0);
+        const double merge = position >= 0.0 ? fmax(list->merge, both / reach) : list->merge;
         for (size_t shift = 0; cycle->period == period && shift < period; shift++) {
-            if (dyn_chain_agrees(list->map, states, period, cycle->states, period, shift,
-                                 list->merge)) {
+            if (dyn_chain_agrees(list->map, states, period, cycle->states, period, shift, merge)) {
                 return cycle;
             }
         }
     }
     return NULL;
+}
+
+dyn_cycle *dyn_cycles_find(const dyn_cycles *list, const double *states, size_t period)
+{
+    return find_near(list, states, period, (double)NAN);
 }
 
 static kern_status make_room(dyn_cycles *list, kern_error *err)
@@ -91,6 +102,20 @@ static kern_status find_leading(const dyn_cycles *list, dyn_cycle *cycle, kern_e
     return KERN_OK;
 }
 
+static kern_status find_stability(const dyn_cycles *list, dyn_cycle *cycle, kern_error *err)
+{
+    cycle->accuracy = (dyn_cycle_accuracy){.position = (double)NAN, .multiplier = (double)NAN};
+    if (cycle->multipliers.n_blocks > 0) {
+        KERN_TRY(dyn_cycle_accuracy_judge(&cycle->accuracy, &cycle->stability, list->map,
+                                          cycle->states, &cycle->multipliers, err));
+    } else if (!isnan(cycle->spectral_radius)) {
+        cycle->stability =
+            cycle->spectral_radius < 1.0 ? DYN_STABILITY_STABLE : DYN_STABILITY_UNSTABLE;
+    }
+    cycle->stable = cycle->stability == DYN_STABILITY_STABLE;
+    return KERN_OK;
+}
+
 static kern_status find_multipliers(const dyn_cycles *list, dyn_cycle *cycle, kern_error *err)
 {
     cycle->spectral_radius = (double)NAN;
@@ -99,8 +124,7 @@ static kern_status find_multipliers(const dyn_cycles *list, dyn_cycle *cycle, ke
     } else {
         KERN_TRY(find_all(list, cycle, err));
     }
-    cycle->stable = cycle->spectral_radius < 1.0;
-    return KERN_OK;
+    return find_stability(list, cycle, err);
 }
 
 static kern_status describe(const dyn_cycles *list, dyn_cycle *cycle, const double *states,
@@ -118,6 +142,25 @@ static kern_status describe(const dyn_cycles *list, dyn_cycle *cycle, const doub
     return find_multipliers(list, cycle, err);
 }
 
+/* A place in the list for a cycle, which is taken over: a new one, or that of the cycle it turns
+ * out to be now that its position's uncertainty is known. */
+static dyn_cycle *admit(dyn_cycles *list, dyn_cycle *fresh)
+{
+    dyn_cycle *known = find_near(list, fresh->states, fresh->period, fresh->accuracy.position);
+    if (known == NULL) {
+        list->items[list->n] = *fresh;
+        return &list->items[list->n++];
+    }
+    if (fresh->accuracy.position < known->accuracy.position) {
+        fresh->hits = known->hits;
+        fini_cycle(known);
+        *known = *fresh;
+    } else {
+        fini_cycle(fresh);
+    }
+    return known;
+}
+
 kern_status dyn_cycles_enter(dyn_cycles *list, double *states, size_t period, kern_status returns,
                              double *work, dyn_cycle **out, kern_error *err)
 {
@@ -131,8 +174,7 @@ kern_status dyn_cycles_enter(dyn_cycles *list, double *states, size_t period, ke
             fini_cycle(&fresh);
             return status;
         }
-        cycle = &list->items[list->n++];
-        *cycle = fresh;
+        cycle = admit(list, &fresh);
     }
     cycle->hits++;
     if (out != NULL) {

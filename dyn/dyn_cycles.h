@@ -5,6 +5,7 @@
 #ifndef BASIN_DYN_CYCLES_H
 #define BASIN_DYN_CYCLES_H
 
+#include "dyn/dyn_cycle_accuracy.h"
 #include "dyn/dyn_map.h"
 #include "dyn/dyn_multipliers.h"
 #include "dyn/dyn_spectrum.h"
@@ -28,7 +29,9 @@ typedef struct dyn_cycle {
     dyn_multipliers multipliers; /* of the cycle; empty (n_blocks = 0) for wide blocks */
     dyn_spectrum leading;        /* those of largest modulus, for wide blocks; empty otherwise */
     double spectral_radius;      /* NaN when the multipliers could not be computed */
-    bool stable;                 /* spectral_radius < 1 */
+    dyn_cycle_accuracy accuracy; /* NaN for wide blocks */
+    dyn_stability stability;     /* of dyn_cycle_accuracy.h; for wide blocks by the radius alone */
+    bool stable;                 /* that is DYN_STABILITY_STABLE */
 } dyn_cycle;
 
 typedef struct dyn_cycles {
@@ -45,10 +48,11 @@ void dyn_cycles_release(dyn_cycle *items, size_t n);
 /* The cycle that the chain is, up to a shift; NULL when it is none of the list. */
 dyn_cycle *dyn_cycles_find(const dyn_cycles *list, const double *states, size_t period);
 
-/* Enters a cycle of minimal period `period`: one hit more for the cycle that it is, or a new one
- * in reported form (dyn_chain_normalise) with image, residual and multipliers. *out (unless NULL)
- * receives the cycle, valid until the next call. `states` is changed; `work` holds period × size
- * numbers. KERN_NO_MEMORY. */
+/* Enters a cycle of minimal period `period`: one hit more for the cycle that it is, to the merging
+ * distance or to the sum of what both positions are uncertain by (the better one then stays), or a
+ * new one in reported form (dyn_chain_normalise) with image, residual and multipliers. *out (unless
+ * NULL) receives the cycle, valid until the next call. `states` is changed; `work` holds period ×
+ * size numbers. KERN_NO_MEMORY. */
 kern_status dyn_cycles_enter(dyn_cycles *list, double *states, size_t period, kern_status returns,
                              double *work, dyn_cycle **out, kern_error *err);
 

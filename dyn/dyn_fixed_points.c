@@ -2,6 +2,7 @@
 #include "dyn/dyn_fixed_points.h"
 
 #include "dyn/dyn_chain.h"
+#include "dyn/dyn_cycle_accuracy.h"
 #include "dyn/dyn_deflation.h"
 #include "dyn/dyn_kinetic.h"
 #include "dyn/dyn_orbit.h"
@@ -23,6 +24,10 @@ enum {
 /* Slow points are told apart at 100 times the slope that makes a minimum: their position is
  * uncertain by the slope over the curvature of |g|. */
 #define SLOW_MERGE (100.0 * DYN_KINETIC_FLAT)
+
+/* States farther from each other than this, relative to the larger of 1 and their size, are never
+ * taken for one: no uncertainty of dyn_cycle_accuracy.h is as large at any tolerance below 1e-9. */
+#define NEAR 1e-2
 
 /* What one start came to. */
 typedef struct outcome {
@@ -172,6 +177,33 @@ static kern_status unroll(const search *s, lane *l, size_t index, double *chain,
     return KERN_OK;
 }
 
+/* The minimal period. States that are near each other may be one state that is not known any
+ * better, as near a flip, where the cycle of twice the period begins. */
+static kern_status find_period(const search *s, lane *l, outcome *r, kern_error *err)
+{
+    const dyn_fixed_points_options *o = s->o;
+    const size_t period = r->period;
+    r->period = dyn_chain_minimal_period(l->map, r->states, period, o->merge);
+    if (r->period < period || l->map->block_width > DYN_CYCLES_DENSE_MAX ||
+        dyn_chain_minimal_period(l->map, r->states, period, NEAR) == period) {
+        return KERN_OK;
+    }
+    dyn_multipliers_options options = dyn_multipliers_options_default();
+    dyn_multipliers m;
+    dyn_cycle_accuracy accuracy;
+    options.period = period;
+    options.horizon = 0;
+    KERN_TRY(dyn_multipliers_init(&m, l->map, r->states, &options, err));
+    const kern_status status = dyn_cycle_accuracy_locate(&accuracy, l->map, r->states, &m, err);
+    dyn_multipliers_fini(&m);
+    if (status == KERN_OK && accuracy.position > 0.0) {
+        const double merge =
+            fmax(o->merge, 2.0 * accuracy.position / dyn_chain_reach(r->states, l->map->size, 1.0));
+        r->period = dyn_chain_minimal_period(l->map, r->states, period, merge);
+    }
+    return status;
+}
+
 /* Solves from the outcome's chain, finds the minimal period, and checks that the cycle returns. */
 static kern_status solve(const search *s, lane *l, outcome *r, const dyn_deflation *deflation,
                          kern_error *err)
@@ -187,10 +219,14 @@ static kern_status solve(const search *s, lane *l, outcome *r, const dyn_deflati
     if (r->result.status != KERN_OK) {
         return KERN_OK;
     }
-    r->period = dyn_chain_minimal_period(l->map, r->states, o->period, o->merge);
-    if (r->period < o->period) {
+    size_t longer = 0;
+    while (r->result.status == KERN_OK && longer != r->period) {
+        longer = r->period;
+        KERN_TRY(find_period(s, l, r, err));
         goal.deflation = NULL;
-        r->result = method->solve(l->solver, r->states, r->period, &goal);
+        if (r->period < longer) {
+            r->result = method->solve(l->solver, r->states, r->period, &goal);
+        }
     }
     if (r->result.status == KERN_OK) {
         dyn_stride_check check;
@@ -217,6 +253,11 @@ static void look_for_minimum(const search *s, lane *l, outcome *r)
 static kern_status fail(search *s, outcome *r, kern_status status, kern_error *err)
 {
     s->out->failures[status]++;
+    if (r->result.coarse) {
+        const double size = dyn_chain_largest(r->states, s->chain);
+        s->out->coarse_size = s->out->n_coarse > 0 ? fmin(s->out->coarse_size, size) : size;
+        s->out->n_coarse++;
+    }
     if (!r->slow) {
         return KERN_OK;
     }

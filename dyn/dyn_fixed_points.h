@@ -8,7 +8,10 @@
  * converges is a cycle whose length divides `period`; its minimal period is the smallest stride at
  * which all states return, it is solved again with that period, it must return after free runs of
  * two coprime strides (dyn_stride.h), and it is the same cycle as another one when all states agree
- * up to a shift.
+ * up to a shift. Where a multiplier of the cycle is near +1 states are known to much less than the
+ * residual, as at a bifurcation, and what agrees to their uncertainty (dyn_cycle_accuracy.h) is one
+ * state, or one cycle. Stability is told by the multipliers to their uncertainty, and is marginal
+ * within it.
  *
  * Starts are independent and are spread over workers; what they find is merged in their order, so
  * results do not depend on the number of workers. With deflation (dyn_deflation.h) each start is
@@ -85,6 +88,8 @@ typedef struct dyn_fixed_points {
     size_t failures[KERN_STATUS_COUNT]; /* of them, those that ended otherwise, by status; with
                                            `prime`, KERN_NOT_FOUND counts shorter cycles, and with
                                            deflation starts that found known cycles only */
+    size_t n_coarse;    /* of the failures, those at states whose rounding exceeds the tolerance, */
+    double coarse_size; /* and the smallest of their largest coordinates */
     size_t n_cycles;
     dyn_cycle *cycles; /* owned; by period, then by first state. The sum of their hits is
                           n_converged, and with deflation their number */

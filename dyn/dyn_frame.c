@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dyn/dyn_frame.h"
 
+#include "kernels/kern_lapack.h"
 #include "kernels/kern_parallel.h"
+#include "kernels/kern_rng.h"
 #include "kernels/kern_size.h"
 
 #include <stdbool.h>
@@ -128,6 +130,20 @@ static void push_share(void *context, int worker, int workers)
     } else {
         push_block_rows(frame, lane, begin, end, y);
     }
+}
+
+kern_status dyn_frame_draw(double *rows, size_t n, size_t k, uint64_t seed, const char *stream,
+                           double *r, double *work, kern_error *err)
+{
+    kern_rng *rng = kern_rng_create(seed, stream, 0);
+    if (rng == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for a random stream");
+    }
+    for (size_t i = 0; i < k * n; i++) {
+        rows[i] = kern_rng_normal(rng);
+    }
+    kern_rng_destroy(rng);
+    return kern_lapack_orthonormalise(n, k, rows, r, work, err);
 }
 
 void dyn_frame_push(dyn_frame *frame, const double *x, double *y)

@@ -44,6 +44,11 @@ kern_status dyn_frame_init(dyn_frame *frame, dyn_map *map, size_t block, size_t 
                            kern_error *err);
 void dyn_frame_fini(dyn_frame *frame);
 
+/* Fills k × n numbers with k random orthonormal rows, of the stream `stream` of `seed`. `r` takes
+ * k × k numbers and `work` kern_lapack_orthonormalise_work(n, k). KERN_NO_MEMORY. */
+kern_status dyn_frame_draw(double *rows, size_t n, size_t k, uint64_t seed, const char *stream,
+                           double *r, double *work, kern_error *err);
+
 /* Rows become their images under F′(x), y = F(x); y is not x. Bits do not depend on the number of
  * workers. */
 void dyn_frame_push(dyn_frame *frame, const double *x, double *y);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dyn/dyn_gali.h"
 
+#include "dyn/dyn_frame.h"
 #include "dyn/dyn_orbit.h"
 #include "kernels/kern_arena.h"
 #include "kernels/kern_lapack.h"
-#include "kernels/kern_rng.h"
 #include "kernels/kern_size.h"
 
 #include <math.h>
@@ -40,18 +40,24 @@ typedef struct gali_run {
     double *frame;   /* a copy, for QR */
     double *r;       /* k × k */
     double *work;
+    double most; /* the last index with distances below the noise at the noise */
 } gali_run;
 
 /* ---- Preparation -------------------------------------------------------------------------- */
 
 static kern_status check(const dyn_map *map, const dyn_gali_options *o, kern_error *err)
 {
+    if (map->size < 2) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "map %s has one coordinate, in which no tangent vectors can align; "
+                          "accepted are maps of 2 or more, and the 0-1 test takes any",
+                          map->kind->name);
+    }
     if (o->k < 2 || o->k > map->size) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "an alignment index of %zu vectors was asked for; accepted is 2 to %zu, "
-                          "the number of coordinates of map %s%s",
-                          o->k, map->size, map->kind->name,
-                          map->size < 2 ? ", so a map of one has no such index" : "");
+                          "the number of coordinates of map %s",
+                          o->k, map->size, map->kind->name);
     }
     if (o->steps < 1) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
@@ -98,20 +104,6 @@ static kern_status allocate(gali_run *run, kern_error *err)
     return KERN_OK;
 }
 
-static kern_status draw_vectors(gali_run *run, kern_error *err)
-{
-    kern_rng *rng = kern_rng_create(run->o->seed, "gali", 0);
-    if (rng == NULL) {
-        return kern_raise(err, KERN_NO_MEMORY, "no memory for a random stream");
-    }
-    for (size_t i = 0; i < run->o->k * run->map->size; i++) {
-        run->vectors[i] = kern_rng_normal(rng);
-    }
-    kern_rng_destroy(rng);
-    return kern_lapack_orthonormalise(run->map->size, run->o->k, run->vectors, run->r, run->work,
-                                      err);
-}
-
 /* ---- Stepping ----------------------------------------------------------------------------- */
 
 static kern_status lose(gali_run *run, kern_status why)
@@ -132,19 +124,12 @@ static kern_status report(const gali_run *run, kern_error *err)
     return KERN_OK;
 }
 
-/* `next` becomes the state, unless it is lost. */
-static kern_status settle(gali_run *run)
+/* Accepts `next` as the state unless it is lost. */
+static kern_status settle_state(gali_run *run)
 {
-    double *previous = run->x;
-    run->x = run->next;
-    run->next = previous;
     run->done++;
-    const kern_status status = dyn_state_check(run->x, run->map->size, run->o->bound);
-    if (status != KERN_OK) {
-        return lose(run, status);
-    }
-    dyn_state_reduce(run->map, run->x);
-    return KERN_OK;
+    const kern_status status = dyn_state_accept(run->map, &run->x, &run->next, run->o->bound);
+    return status == KERN_OK ? KERN_OK : lose(run, status);
 }
 
 /* Scales a vector to unit length and returns the log of what it was; a zero vector stays. */
@@ -165,15 +150,21 @@ static double rescale(double *v, size_t n)
     return log(most) + 0.5 * log(most > 0.0 ? sum : 1.0);
 }
 
-/* Volume of the vectors. */
+/* Volume of the vectors, and what it may be in truth for difference quotients. */
 static kern_status measure(gali_run *run, double *volume)
 {
     const size_t k = run->o->k;
     memcpy(run->frame, run->vectors, k * run->map->size * sizeof *run->frame);
     KERN_TRY(kern_lapack_orthonormalise(run->map->size, k, run->frame, run->r, run->work, NULL));
     *volume = 1.0;
+    run->most = 1.0;
     for (size_t i = 0; i < k; i++) {
-        *volume *= run->r[i * k + i];
+        const double distance = run->r[i * k + i];
+        *volume *= distance;
+        run->most *= fmax(distance, DYN_GALI_NOISE);
+        if (run->map->approximate_jvp && !(distance > DYN_GALI_NOISE)) {
+            run->out->noisy = true;
+        }
     }
     return KERN_OK;
 }
@@ -187,7 +178,7 @@ static kern_status advance(gali_run *run, size_t count)
         const double growth = rescale(run->vectors + i * size, size);
         run->out->growth += i == 0 ? growth : 0.0;
     }
-    KERN_TRY(settle(run));
+    KERN_TRY(settle_state(run));
     return dyn_state_check(run->vectors, count * run->map->size, 2.0) == KERN_OK
                ? KERN_OK
                : lose(run, KERN_NAN);
@@ -201,7 +192,7 @@ static kern_status warm_up(gali_run *run, kern_error *err)
     }
     for (size_t t = 0; t < run->o->ttr; t++) {
         run->map->kind->step(run->map, run->x, run->next);
-        KERN_TRY(settle(run));
+        KERN_TRY(settle_state(run));
         KERN_TRY(report(run, err));
     }
     return KERN_OK;
@@ -227,7 +218,7 @@ static kern_status follow(gali_run *run, kern_error *err)
                 return lose(run, KERN_NAN);
             }
             keep(out, volume);
-            out->fell = volume <= run->o->threshold ? t : 0;
+            out->fell = volume <= run->o->threshold || out->noisy ? t : 0;
         }
         KERN_TRY(report(run, err));
     }
@@ -236,13 +227,17 @@ static kern_status follow(gali_run *run, kern_error *err)
 
 /* ---- Verdict ------------------------------------------------------------------------------ */
 
-static dyn_chaos judge(const dyn_gali *out, const dyn_gali_options *o)
+/* `floor`: what the index is known to be below once it has fallen. */
+static dyn_chaos judge(const dyn_gali *out, const dyn_gali_options *o, double floor)
 {
     const double steps = (double)o->steps;
     const double fell = (double)out->fell;
     const double k = (double)o->k;
     const bool grows = out->growth * steps > 2.0 * log(steps);
-    if (grows && out->fell > 0 && pow(fell, -k) >= DYN_GALI_MARGIN * o->threshold) {
+    if (out->collapsed) {
+        return DYN_CHAOS_UNDECIDED;
+    }
+    if (grows && out->fell > 0 && pow(fell, -k) >= DYN_GALI_MARGIN * floor) {
         return DYN_CHAOS_CHAOTIC;
     }
     const bool stays = out->fell == 0 && out->value >= pow(steps, -k) / DYN_GALI_MARGIN;
@@ -250,6 +245,18 @@ static dyn_chaos judge(const dyn_gali *out, const dyn_gali_options *o)
         return DYN_CHAOS_REGULAR;
     }
     return DYN_CHAOS_UNDECIDED;
+}
+
+/* The orbit rests where it did not begin. After the last step, `next` is the state before it. */
+static bool has_come_to_rest(const gali_run *run, const double *x0)
+{
+    bool still = true;
+    bool moved = false;
+    for (size_t i = 0; i < run->map->size; i++) {
+        still = still && run->x[i] == run->next[i];
+        moved = moved || run->x[i] != x0[i];
+    }
+    return still && moved;
 }
 
 void dyn_gali_fini(dyn_gali *out)
@@ -263,7 +270,8 @@ static kern_status compute(gali_run *run, const double *x0, kern_error *err)
     dyn_gali *out = run->out;
     KERN_TRY(check(run->map, run->o, err));
     KERN_TRY(allocate(run, err));
-    KERN_TRY(draw_vectors(run, err));
+    KERN_TRY(dyn_frame_draw(run->vectors, run->map->size, run->o->k, run->o->seed, "gali", run->r,
+                            run->work, err));
     memcpy(run->x, x0, run->map->size * sizeof *x0);
     kern_status status = warm_up(run, err);
     if (status == KERN_OK) {
@@ -275,7 +283,8 @@ static kern_status compute(gali_run *run, const double *x0, kern_error *err)
     KERN_TRY(status);
     out->end = run->done;
     out->growth /= (double)run->o->steps;
-    out->verdict = judge(out, run->o);
+    out->collapsed = out->growth > 0.0 && has_come_to_rest(run, x0);
+    out->verdict = judge(out, run->o, out->noisy ? run->most : run->o->threshold);
     return KERN_OK;
 }
 

@@ -43,21 +43,35 @@ dyn_gali_options dyn_gali_options_default(void);
 /* Distance, as a factor, that keeps an exponential and the power law t^{−k} apart. */
 #define DYN_GALI_MARGIN 100.0
 
+/* Difference quotients are right to about 1e-10 of their length; ten times that is what vectors of
+ * unit length that follow them can be told apart by. */
+#define DYN_GALI_NOISE 1e-9
+
 typedef struct dyn_gali {
     /* KERN_OK; KERN_NAN or KERN_DIVERGED when the orbit or a vector was lost, and then the numbers
      * are NaN and `end` counts the steps from the start up to there. */
     kern_status status;
     size_t end;
     size_t k;
-    double value;  /* the last index: that of step T, or the first one at most the threshold */
-    size_t fell;   /* step, without the transient, of the latter; 0: the index stayed above */
+    double
+        value;   /* the last index: that of step T, or the first at most the threshold (or noise) */
+    size_t fell; /* step, without the transient, of the latter; 0: the index stayed above */
     double growth; /* mean growth of the first vector over T steps, natural log per step */
+    /* The orbit came to rest on a fixed point, bit by bit, although vectors grow there: rounding
+     * has put it there (dyn_lyapunov.h), and nothing is decided. False when it began there. */
+    bool collapsed;
+    /* The map's jvp is a difference quotient, and the index was followed no further than to where a
+     * vector came within DYN_GALI_NOISE of the span of those before it: the errors of the quotients
+     * decide what is below. */
+    bool noisy;
     /* With "grows" for growth·T > 2 ln T, more than shear, which is linear in T, brings about:
      * chaotic: grows, and the index fell at a step t with t^{−k} ≥ 100 thresholds, so before any
      *   power law could have taken it there;
      * regular: does not grow, and the index ended above the threshold and T^{−k}/100, or it fell
      *   while the growth was not above 0 (an attracting cycle);
-     * undecided: everything else. More steps, a smaller k or a smaller threshold can help. */
+     * undecided: everything else. More steps, a smaller k or a smaller threshold can help.
+     * Where noise ended it, distances below DYN_GALI_NOISE count as that, and the index that is
+     * their product takes the place of the threshold. */
     dyn_chaos verdict;
     double *series; /* index after 0, 1, … steps, n_series numbers; NULL unless wanted; owned */
     size_t n_series;

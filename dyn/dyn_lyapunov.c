@@ -112,7 +112,9 @@ static kern_status init_result(dyn_lyapunov *out, const dyn_lyapunov_options *o,
                           .n_windows = o->steps / window,
                           .mean_log_abs_det = (double)NAN,
                           .kaplan_yorke_status = KERN_NOT_FOUND,
-                          .kaplan_yorke = (double)NAN};
+                          .kaplan_yorke = (double)NAN,
+                          .kaplan_yorke_low = (double)NAN,
+                          .kaplan_yorke_high = (double)NAN};
     out->exponents = allocate_nan(1, o->k);
     out->standard_errors = allocate_nan(1, o->k);
     out->series = allocate_nan(out->n_windows, o->k);
@@ -173,21 +175,6 @@ static kern_status allocate_run(lyapunov_run *run, kern_error *err)
     return KERN_OK;
 }
 
-/* A random orthonormal frame. */
-static kern_status draw_frame(lyapunov_run *run, kern_error *err)
-{
-    const size_t k = run->o->k;
-    kern_rng *rng = kern_rng_create(run->o->seed, "lyapunov-frame", 0);
-    if (rng == NULL) {
-        return kern_raise(err, KERN_NO_MEMORY, "no memory for a random stream");
-    }
-    for (size_t i = 0; i < k * run->n; i++) {
-        run->frame.rows[i] = kern_rng_normal(rng);
-    }
-    kern_rng_destroy(rng);
-    return kern_lapack_orthonormalise(run->n, k, run->frame.rows, run->r, run->qr, err);
-}
-
 /* ---- Stepping ----------------------------------------------------------------------------- */
 
 /* Marks the orbit as lost. */
@@ -225,16 +212,9 @@ static kern_status measure_det(lyapunov_run *run, double *out)
 /* Accepts `next` as the state unless it is lost. */
 static kern_status settle_state(lyapunov_run *run)
 {
-    double *previous = run->x;
-    run->x = run->next;
-    run->next = previous;
     run->done++;
-    const kern_status status = dyn_state_check(run->x, run->map->size, run->o->bound);
-    if (status != KERN_OK) {
-        return lose(run, status);
-    }
-    dyn_state_reduce(run->map, run->x);
-    return KERN_OK;
+    const kern_status status = dyn_state_accept(run->map, &run->x, &run->next, run->o->bound);
+    return status == KERN_OK ? KERN_OK : lose(run, status);
 }
 
 /* One step of state and frame. */
@@ -365,24 +345,54 @@ static kern_status bootstrap(lyapunov_run *run, kern_error *err)
     return KERN_OK;
 }
 
-static void find_kaplan_yorke(dyn_lyapunov *out, size_t width)
+/* The dimension of k descending exponents; NaN when their sums do not cross zero. */
+static double dimension_of(const double *exponents, size_t k, size_t width)
 {
     double sum = 0.0;
     double magnitude = 0.0;
-    for (size_t j = 0; j < out->k; j++) {
-        const double next = sum + out->exponents[j];
-        magnitude += fabs(out->exponents[j]);
+    for (size_t j = 0; j < k; j++) {
+        const double next = sum + exponents[j];
+        magnitude += fabs(exponents[j]);
         const bool zero = isfinite(next) && fabs(next) <= ZERO_SUM * magnitude;
         if (next < 0.0 && !(zero && j + 1 == width)) {
-            out->kaplan_yorke = (double)j + sum / fabs(out->exponents[j]);
-            out->kaplan_yorke_status = KERN_OK;
-            return;
+            return (double)j + sum / fabs(exponents[j]);
         }
         sum = next;
     }
-    if (out->k == width && isfinite(sum) && fabs(sum) <= ZERO_SUM * magnitude) {
-        out->kaplan_yorke = (double)width;
-        out->kaplan_yorke_status = KERN_OK;
+    const bool whole = k == width && isfinite(sum) && fabs(sum) <= ZERO_SUM * magnitude;
+    return whole ? (double)width : (double)NAN;
+}
+
+/* What exponent i may be off by; fmax passes over an error that is not a number. */
+static double uncertainty_of(const dyn_lyapunov *out, size_t i)
+{
+    const double steps = (double)out->steps;
+    return fmax(out->standard_errors[i], (1.0 + log(steps)) / steps);
+}
+
+/* The dimension with neutral exponents at 0, and with all of them moved down and up by what they
+ * may be off by. */
+static void find_kaplan_yorke(lyapunov_run *run)
+{
+    dyn_lyapunov *out = run->out;
+    double *moved = run->mean; /* k numbers that are free by now */
+    for (size_t i = 0; i < out->k; i++) {
+        const bool neutral = fabs(out->exponents[i]) <= uncertainty_of(out, i);
+        moved[i] = neutral ? 0.0 : out->exponents[i];
+        out->n_neutral += neutral ? 1U : 0U;
+    }
+    out->kaplan_yorke = dimension_of(moved, out->k, run->n);
+    out->kaplan_yorke_status = isnan(out->kaplan_yorke) ? KERN_NOT_FOUND : KERN_OK;
+    for (size_t i = 0; i < out->k; i++) {
+        moved[i] = out->exponents[i] - uncertainty_of(out, i);
+    }
+    out->kaplan_yorke_low = dimension_of(moved, out->k, run->n);
+    for (size_t i = 0; i < out->k; i++) {
+        moved[i] = out->exponents[i] + uncertainty_of(out, i);
+    }
+    out->kaplan_yorke_high = dimension_of(moved, out->k, run->n);
+    if (out->k == run->n && isnan(out->kaplan_yorke_high) && isfinite(out->exponents[0])) {
+        out->kaplan_yorke_high = (double)run->n;
     }
 }
 
@@ -402,7 +412,8 @@ static kern_status compute(lyapunov_run *run, const double *x0, kern_error *err)
     dyn_lyapunov *out = run->out;
     KERN_TRY(dyn_frame_init(&run->frame, run->map, run->o->block, run->o->k, run->o->workers, err));
     KERN_TRY(allocate_run(run, err));
-    KERN_TRY(draw_frame(run, err));
+    KERN_TRY(dyn_frame_draw(run->frame.rows, run->n, run->o->k, run->o->seed, "lyapunov-frame",
+                            run->r, run->qr, err));
     memcpy(run->x, x0, run->map->size * sizeof *x0);
     kern_status status = warm_up(run, err);
     if (status == KERN_OK) {
@@ -418,8 +429,9 @@ static kern_status compute(lyapunov_run *run, const double *x0, kern_error *err)
     divide_sums(run);
     sort_descending(out);
     out->collapsed = out->exponents[0] > 0.0 && stands_still(run);
-    find_kaplan_yorke(out, run->n);
-    return bootstrap(run, err);
+    KERN_TRY(bootstrap(run, err));
+    find_kaplan_yorke(run);
+    return KERN_OK;
 }
 
 kern_status dyn_lyapunov_init(dyn_lyapunov *out, dyn_map *map, const double *x0,

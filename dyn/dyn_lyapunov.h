@@ -59,7 +59,8 @@ typedef struct dyn_lyapunov {
     size_t failed_step;
     /* The orbit ended on a fixed point although the largest exponent is positive: rounding has
      * carried it there, as doubling maps do after some 55 steps, or it began on one. The exponents
-     * are those of the point and say nothing about the attractor. */
+     * are those of the point and say nothing about the attractor, and neither do their errors:
+     * callers must not pass them on as a result. */
     bool collapsed;
     size_t k, steps, ttr, frame_ttr; /* as used */
     size_t window, n_windows;        /* the last steps % window steps are in no window */
@@ -73,11 +74,19 @@ typedef struct dyn_lyapunov {
      * log_abs_det, or else, when k is the full width, from LU decompositions of F′(x_t) Q_t. It
      * equals the sum of all exponents to rounding, which checks both. NaN otherwise. */
     double mean_log_abs_det;
+    /* Exponents that are 0 as far as this run tells: no larger than their standard error, or than
+     * (1 + ln steps)/steps, what growth in proportion to the time, as of the phase on an invariant
+     * circle or of shear, comes to. */
+    size_t n_neutral;
     /* Kaplan–Yorke dimension j + (λ_1 + … + λ_j) / |λ_{j+1}|, with j the largest number for which
-     * that sum is not negative; 0 when λ_1 < 0; the full width when all exponents are known and
+     * that sum is not negative, and 0 for neutral exponents, since a sign that rounding decides
+     * would move it by one; 0 when λ_1 < 0; the full width when all exponents are known and
      * their sum is zero to rounding. KERN_NOT_FOUND and NaN when the sums do not cross zero. */
     kern_status kaplan_yorke_status;
     double kaplan_yorke;
+    /* The same of all exponents moved down, and up, by the larger of the two errors above; at most
+     * the full width, and NaN when sums of fewer exponents do not cross zero. */
+    double kaplan_yorke_low, kaplan_yorke_high;
 } dyn_lyapunov;
 
 /* Follows the orbit of x0 (map->size numbers, kept). *out is initialised here and released with

@@ -49,7 +49,9 @@ static kern_status run_item(void *context, dyn_map *map, int worker, size_t item
                                                   .standard_errors = errors,
                                                   .mean_log_abs_det = l.mean_log_abs_det,
                                                   .kaplan_yorke_status = l.kaplan_yorke_status,
-                                                  .kaplan_yorke = l.kaplan_yorke};
+                                                  .kaplan_yorke = l.kaplan_yorke,
+                                                  .kaplan_yorke_low = l.kaplan_yorke_low,
+                                                  .kaplan_yorke_high = l.kaplan_yorke_high};
     dyn_lyapunov_fini(&l);
     return KERN_OK;
 }

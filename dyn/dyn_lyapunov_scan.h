@@ -35,7 +35,7 @@ typedef struct dyn_lyapunov_point {
     const double *standard_errors; /* k */
     double mean_log_abs_det;
     kern_status kaplan_yorke_status;
-    double kaplan_yorke;
+    double kaplan_yorke, kaplan_yorke_low, kaplan_yorke_high;
 } dyn_lyapunov_point;
 
 typedef struct dyn_lyapunov_scan {

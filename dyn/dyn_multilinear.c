@@ -13,8 +13,10 @@
 enum {
     LEVELS = 14,    /* widths tried, each half of the one before */
     PARTS = 6,      /* real and imaginary parts of three directions */
-    SCRATCH = 4,    /* point, tangent, sum of an expansion, one term of it */
+    SCRATCH = 6,    /* point, tangent, sum, term, value, state */
     DIRECTIONS = 3, /* of the highest derivative */
+    JET_ROWS = 11,  /* three directions, three pairs, one triple, errors of the last four */
+    GAINS = 4       /* of one step to three pairs and one triple */
 };
 
 /* Widest displacement, relative to max(1, |x|). */
@@ -43,9 +45,13 @@ struct dyn_multilinear {
     double *point;   /* where a product is taken */
     double *tangent; /* the product */
     double *sum;     /* of the products that make up a difference */
-    double *term;    /* of a complex expansion */
+    double *term;    /* what a step adds to a derivative */
+    double *value;   /* one term of a complex expansion */
     double *rows[2]; /* of the table: LEVELS vectors each */
     double *part[PARTS];
+    double *state; /* of a jet */
+    double *jet;   /* its rows */
+    double *gains;
 };
 
 /* A difference quotient: B(a, c), or C(a, b, c) unless b is NULL, at x. */
@@ -58,7 +64,7 @@ typedef struct quotient {
 kern_status dyn_multilinear_create(dyn_multilinear **out, dyn_map *map, size_t period,
                                    kern_error *err)
 {
-    const size_t vectors = SCRATCH + 2 * LEVELS + PARTS;
+    const size_t vectors = SCRATCH + 2 * LEVELS + PARTS + JET_ROWS + GAINS;
     size_t table;
     *out = NULL;
     if (period == 0) {
@@ -78,7 +84,9 @@ kern_status dyn_multilinear_create(dyn_multilinear **out, dyn_map *map, size_t p
     const kern_status status =
         kern_arena_init(&m->arena,
                         (SCRATCH + PARTS) * kern_arena_cost(n, sizeof(double)) +
-                            2 * kern_arena_cost(row, sizeof(double)),
+                            2 * kern_arena_cost(row, sizeof(double)) +
+                            kern_arena_cost(JET_ROWS * n, sizeof(double)) +
+                            kern_arena_cost(GAINS * n, sizeof(double)),
                         err);
     if (status != KERN_OK) {
         free(m);
@@ -90,8 +98,12 @@ kern_status dyn_multilinear_create(dyn_multilinear **out, dyn_map *map, size_t p
     m->tangent = kern_arena_alloc(&m->arena, n, sizeof *m->tangent);
     m->sum = kern_arena_alloc(&m->arena, n, sizeof *m->sum);
     m->term = kern_arena_alloc(&m->arena, n, sizeof *m->term);
+    m->value = kern_arena_alloc(&m->arena, n, sizeof *m->value);
     m->rows[0] = kern_arena_alloc(&m->arena, row, sizeof *m->rows[0]);
     m->rows[1] = kern_arena_alloc(&m->arena, row, sizeof *m->rows[1]);
+    m->state = kern_arena_alloc(&m->arena, n, sizeof *m->state);
+    m->jet = kern_arena_alloc(&m->arena, JET_ROWS * n, sizeof *m->jet);
+    m->gains = kern_arena_alloc(&m->arena, GAINS * n, sizeof *m->gains);
     for (size_t i = 0; i < PARTS; i++) {
         m->part[i] = kern_arena_alloc(&m->arena, n, sizeof *m->part[i]);
     }
@@ -137,23 +149,7 @@ static double find_gap(const double *v, const double *w, size_t n)
     return largest;
 }
 
-/* ---- Differences -------------------------------------------------------------------------- */
-
-void dyn_multilinear_first(dyn_multilinear *m, const double *x, const double *v, double *y,
-                           double *jv)
-{
-    const size_t n = m->map->size;
-    double *at = y != NULL ? y : m->term;
-    if (at != x) {
-        memcpy(at, x, n * sizeof *at);
-    }
-    if (jv != v) {
-        memcpy(jv, v, n * sizeof *jv);
-    }
-    for (size_t i = 0; i < m->period; i++) {
-        m->map->kind->jvp(m->map, at, jv, at, jv);
-    }
-}
+/* ---- One step ------------------------------------------------------------------------------ */
 
 /* sum += weight · J(x + s a + t b) c. Returns the largest entry of the product. */
 static double add_product(dyn_multilinear *m, const quotient *q, double s, double t, double weight)
@@ -162,7 +158,7 @@ static double add_product(dyn_multilinear *m, const quotient *q, double s, doubl
     for (size_t i = 0; i < n; i++) {
         m->point[i] = q->x[i] + s * q->a[i] + (q->b != NULL ? t * q->b[i] : 0.0);
     }
-    dyn_multilinear_first(m, m->point, q->c, m->point, m->tangent);
+    m->map->kind->jvp(m->map, m->point, q->c, NULL, m->tangent);
     for (size_t i = 0; i < n; i++) {
         m->sum[i] += weight * m->tangent[i];
     }
@@ -275,18 +271,156 @@ static void take_derivative(dyn_multilinear *m, const quotient *q, double *out)
     take_limit(m, q, s, t, out);
 }
 
+/* ---- Iterates ----------------------------------------------------------------------------- */
+
+void dyn_multilinear_first(dyn_multilinear *m, const double *x, const double *v, double *y,
+                           double *jv)
+{
+    const size_t n = m->map->size;
+    double *at = y != NULL ? y : m->term;
+    if (at != x) {
+        memcpy(at, x, n * sizeof *at);
+    }
+    if (jv != v) {
+        memcpy(jv, v, n * sizeof *jv);
+    }
+    for (size_t i = 0; i < m->period; i++) {
+        m->map->kind->jvp(m->map, at, jv, at, jv);
+    }
+}
+
+/* The jet of an iterate: images of the directions d_0, d_1, …, derivatives in pairs of them (pair i
+ * is the one without d_i), in all three, and errors of these. Two directions need one pair only,
+ * and so do three that are alike: those rows come first. */
+enum { PAIR = 2, TRIPLE = 3, PAIR_ROWS = 4 };
+
+static double *jet_direction(const dyn_multilinear *m, size_t i)
+{
+    static const size_t rows[DIRECTIONS] = {0, 1, 4};
+    return m->jet + rows[i] * m->map->size;
+}
+
+static double *jet_derivative(const dyn_multilinear *m, size_t i)
+{
+    static const size_t rows[GAINS] = {5, 6, 2, 7};
+    return m->jet + rows[i] * m->map->size;
+}
+
+static double *jet_error(const dyn_multilinear *m, size_t i)
+{
+    static const size_t rows[GAINS] = {8, 9, 3, 10};
+    return m->jet + rows[i] * m->map->size;
+}
+
+/* Adds `times` the second derivative of one step in directions u and v to gain i; `carried` is the
+ * relative error of v. Returns the error of what was added. */
+static double add_second(dyn_multilinear *m, double times, const double *u, const double *v,
+                         double carried, size_t i)
+{
+    const size_t n = m->map->size;
+    const quotient q = {.x = m->state, .a = u, .c = v};
+    take_derivative(m, &q, m->term);
+    for (size_t k = 0; k < n; k++) {
+        m->gains[i * n + k] += times * m->term[k];
+    }
+    return times * (m->error + carried * find_largest(m->term, n));
+}
+
+/* What a step adds to the derivative in all three directions, from pairs `first` on, each of them
+ * `times`. Returns its error. */
+static double add_third(dyn_multilinear *m, size_t first, double times)
+{
+    const size_t n = m->map->size;
+    double *gain = m->gains + TRIPLE * n;
+    const quotient q = {.x = m->state,
+                        .a = jet_direction(m, 0),
+                        .b = jet_direction(m, 1),
+                        .c = jet_direction(m, 2)};
+    take_derivative(m, &q, gain);
+    double error = m->error;
+    for (size_t i = first; i < DIRECTIONS; i++) {
+        const double *pair = jet_derivative(m, i);
+        const double size = find_largest(pair, n);
+        const double carried = size == 0.0 ? 0.0 : find_largest(jet_error(m, i), n) / size;
+        error += add_second(m, times, jet_direction(m, i), pair, carried, TRIPLE);
+    }
+    return error;
+}
+
+/* Derivative i after the step, of which `error` is that of the gain: errors are taken to add up. */
+static void add_gain(dyn_multilinear *m, size_t i, double error)
+{
+    const size_t n = m->map->size;
+    const double noise = m->map->approximate_jvp ? NOISE_APPROXIMATE : NOISE_EXACT;
+    double *row = jet_derivative(m, i);
+    double *errors = jet_error(m, i);
+    for (size_t k = 0; k < n; k++) {
+        row[k] += m->gains[i * n + k];
+    }
+    const double added = error + noise * find_largest(row, n);
+    for (size_t k = 0; k < n; k++) {
+        errors[k] += copysign(added, errors[k]);
+    }
+}
+
+/* One step of a jet of `count` directions: these by the Jacobian, derivatives by the chain rule. */
+static void step_jet(dyn_multilinear *m, size_t count, bool alike)
+{
+    const size_t first = count == DIRECTIONS && !alike ? 0 : PAIR;
+    double error[GAINS] = {0.0};
+    memset(m->gains, 0, GAINS * m->map->size * sizeof *m->gains);
+    for (size_t i = first; i < DIRECTIONS; i++) {
+        const double *u = jet_direction(m, i == 0 ? 1 : 0);
+        const double *v = jet_direction(m, i == 2 ? 1 : 2);
+        error[i] = add_second(m, 1.0, u, v, 0.0, i);
+    }
+    if (count == DIRECTIONS) {
+        error[TRIPLE] = add_third(m, first, alike ? 3.0 : 1.0);
+    }
+    dyn_map_jvp_many(m->map, m->state, count == DIRECTIONS ? JET_ROWS : PAIR_ROWS, m->jet, m->state,
+                     m->jet);
+    for (size_t i = first; i < GAINS; i++) {
+        add_gain(m, i, error[i]);
+    }
+}
+
+/* The derivative of the iterate in `count` directions, two or three, and m->error. */
+static void take_iterate(dyn_multilinear *m, const double *x, const double *const *d, size_t count,
+                         double *out)
+{
+    const size_t n = m->map->size;
+    const size_t wanted = count == DIRECTIONS ? TRIPLE : PAIR;
+    const bool alike = count == DIRECTIONS && d[0] == d[1] && d[1] == d[2];
+    if (m->period == 1) {
+        const quotient q = {
+            .x = x, .a = d[0], .b = count == DIRECTIONS ? d[1] : NULL, .c = d[count - 1]};
+        take_derivative(m, &q, out);
+        return;
+    }
+    memset(m->jet, 0, JET_ROWS * n * sizeof *m->jet);
+    memcpy(m->state, x, n * sizeof *m->state);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(jet_direction(m, i), d[i], n * sizeof *m->jet);
+    }
+    for (size_t i = 0; i < m->period; i++) {
+        step_jet(m, count, alike);
+    }
+    memcpy(out, jet_derivative(m, wanted), n * sizeof *out);
+    m->error = find_largest(jet_error(m, wanted), n);
+}
+
 void dyn_multilinear_second(dyn_multilinear *m, const double *x, const double *a, const double *b,
                             double *out)
 {
-    const quotient q = {.x = x, .a = a, .c = b};
-    take_derivative(m, &q, out);
+    const double *const d[] = {a, b};
+    take_iterate(m, x, d, 2, out);
 }
 
 void dyn_multilinear_third(dyn_multilinear *m, const double *x, const double *a, const double *b,
                            const double *c, double *out)
 {
-    const quotient q = {.x = x, .a = a, .b = b, .c = c};
-    take_derivative(m, &q, out);
+    const double *const d[] = {a, b, c};
+    take_iterate(m, x, d, DIRECTIONS, out);
 }
 
 /* ---- Complex directions ------------------------------------------------------------------- */
@@ -318,12 +452,10 @@ static void expand(dyn_multilinear *m, const double *x, size_t count, double com
             d[i] = m->part[2 * i + bit];
             imaginary += bit;
         }
-        const quotient q = {
-            .x = x, .a = d[0], .b = count == DIRECTIONS ? d[1] : NULL, .c = d[count - 1]};
-        take_derivative(m, &q, m->term);
+        take_iterate(m, x, d, count, m->value);
         error += m->error;
         for (size_t k = 0; k < m->map->size; k++) {
-            const double term = m->term[k];
+            const double term = m->value[k];
             out[k] += real_of[imaginary] * term + imag_of[imaginary] * term * (double complex)I;
         }
     }

@@ -31,7 +31,14 @@ typedef struct multipliers_run {
     double *tangents; /* DYN_MAP_GROUP states */
     double *work;     /* one state */
     multipliers_lane *lanes; /* one per worker */
+    dyn_scan_watch watch;
 } multipliers_run;
+
+/* One worker of it, as the context of a transient growth. */
+typedef struct multipliers_worker {
+    multipliers_run *run;
+    int index;
+} multipliers_worker;
 
 dyn_multipliers_options dyn_multipliers_options_default(void)
 {
@@ -151,11 +158,14 @@ static void clear_tangents(multipliers_run *run, size_t count)
 }
 
 /* The diagonal blocks along the cycle, column by column: a unit vector in every block at once. */
-static void form_products(multipliers_run *run)
+static kern_status form_products(multipliers_run *run, kern_error *err)
 {
     const size_t n = run->n;
     for (size_t first = 0; first < n; first += DYN_MAP_GROUP) {
         const size_t count = kern_size_min(DYN_MAP_GROUP, n - first);
+        if (!dyn_scan_goes_on(&run->watch, 0)) {
+            return kern_raise(err, KERN_INTERRUPTED, "stopped at column %zu of %zu", first, n);
+        }
         clear_tangents(run, count);
         for (size_t t = 0; t < count; t++) {
             for (size_t i = 0; i < run->out->n_blocks; i++) {
@@ -172,6 +182,7 @@ static void form_products(multipliers_run *run)
             }
         }
     }
+    return KERN_OK;
 }
 
 /* Images of all vectors in place of the products: row j becomes J times row j of `vectors`. */
@@ -284,6 +295,12 @@ static void forget_spectrum(dyn_multipliers_block *block)
     }
 }
 
+static bool goes_on(void *context)
+{
+    const multipliers_worker *w = context;
+    return dyn_scan_goes_on(&w->run->watch, w->index);
+}
+
 /* Fills block `item` of the result. Entries that are not finite, and a QR iteration that fails, are
  * outcomes. */
 static kern_status compute_block(void *context, dyn_map *map, int worker, size_t item,
@@ -309,7 +326,9 @@ static kern_status compute_block(void *context, dyn_map *map, int worker, size_t
     }
     KERN_TRY(status);
     sort_spectrum(lane, block);
-    return dyn_transient_growth_find(product, n, run->o->horizon, lane->growth,
+    multipliers_worker self = {run, worker};
+    const dyn_transient_growth_watch watch = {goes_on, &self};
+    return dyn_transient_growth_find(product, n, run->o->horizon, lane->growth, &watch,
                                      &block->transient_growth, &block->transient_step, err);
 }
 
@@ -365,11 +384,12 @@ static kern_status compute(multipliers_run *run, kern_error *err)
     const dyn_multipliers_options *o = run->o;
     KERN_TRY(init_blocks(run, err));
     KERN_TRY(allocate_run(run, err));
-    form_products(run);
+    run->watch.total = run->out->n_blocks;
+    KERN_TRY(form_products(run, err));
     const dyn_scan_options scan = {.items = run->out->n_blocks,
                                    .workers = o->workers,
-                                   .progress = o->progress,
-                                   .context = o->context};
+                                   .progress = dyn_scan_report,
+                                   .context = &run->watch};
     KERN_TRY(dyn_scan_run(NULL, &scan, compute_block, run, err));
     if (o->vectors) {
         measure_residuals(run);
@@ -386,6 +406,8 @@ kern_status dyn_multipliers_init(dyn_multipliers *out, dyn_map *map, const doubl
     multipliers_run run = {
         .map = map, .o = options, .states = states, .n = map->block_width, .out = out};
     out->period = options->period;
+    run.watch.progress = options->progress;
+    run.watch.context = options->context;
     const kern_status status = compute(&run, err);
     kern_arena_fini(&run.arena);
     if (status != KERN_OK) {

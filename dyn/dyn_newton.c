@@ -5,7 +5,6 @@
 #include "dyn/dyn_orbit.h"
 #include "dyn/dyn_state.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -28,6 +27,7 @@ typedef struct newton_run {
     double *states;
     size_t period;
     const dyn_chain_goal *goal;
+    double first;   /* largest of the first states */
     double norm;    /* |G|₂ */
     double forcing; /* η of the next system */
 } newton_run;
@@ -114,9 +114,7 @@ static kern_status advance(newton_run *r)
 static kern_status accept(newton_run *r)
 {
     const size_t n = r->period * r->n->map->size;
-    if (!(dyn_chain_largest(r->states, n) * DBL_EPSILON <= r->goal->tol)) {
-        return KERN_DIVERGED;
-    }
+    KERN_TRY(dyn_chain_judge(r->states, n, r->first, r->goal->tol));
     polish(r);
     if (r->goal->deflation != NULL &&
         dyn_deflation_holds(r->goal->deflation, r->states, r->period, r->goal->merge)) {
@@ -128,6 +126,7 @@ static kern_status accept(newton_run *r)
 static kern_status iterate(newton_run *r, size_t *iterations)
 {
     const size_t n = r->period * r->n->map->size;
+    r->first = dyn_chain_largest(r->states, n);
     r->norm = dyn_chain_gap(r->n->map, r->states, r->period, r->n->gap);
     KERN_TRY(dyn_state_check(r->n->gap, n, DYN_DIVERGED));
     for (*iterations = 0;; ++*iterations) {
@@ -149,5 +148,7 @@ dyn_chain_result dyn_newton_solve(dyn_newton *n, double *states, size_t period,
         .n = n, .states = states, .period = period, .goal = goal, .forcing = FORCING_FIRST};
     result.status = iterate(&r, &result.iterations);
     result.residual = dyn_chain_residual(n->map, states, period, n->trial);
+    result.coarse = isfinite(result.residual) &&
+                    dyn_chain_judge(states, period * n->map->size, r.first, goal->tol) != KERN_OK;
     return result;
 }

@@ -43,7 +43,8 @@ typedef struct dyn_newton {
 /* Improves `states` in place until the largest |G| is at most goal->tol. A residual that is not a
  * number never counts as small. Nor does one at states so large that the spacing of doubles there
  * exceeds the tolerance: maps that drift, as those with a layer norm do, have no fixed point but
- * steps that vanish against |x|. That is KERN_DIVERGED. A solution that is a deflated one is
+ * steps that vanish against |x|. That is KERN_DIVERGED, or KERN_NOT_CONVERGED where the states are
+ * of the size they had at the start (dyn_chain_judge). A solution that is a deflated one is
  * KERN_NOT_FOUND. The states are left at the last ones that lowered |G|, and with deflation at the
  * last ones. */
 dyn_chain_result dyn_newton_solve(dyn_newton *n, double *states, size_t period,

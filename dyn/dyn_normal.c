@@ -168,7 +168,7 @@ kern_status dyn_normal_take_real(dyn_normal *s, double target, double *re, doubl
     memcpy(s->w, s->single.b, n * sizeof *s->w);
     const double product = dyn_normal_dot(s->w, s->q, n);
     *pairing = fabs(product);
-    if (!(*pairing >= DYN_NORMAL_PAIRING_LEAST)) {
+    if (!(*pairing >= dyn_normal_pairing_least(s->map))) {
         return KERN_SINGULAR;
     }
     for (size_t i = 0; i < n; i++) {

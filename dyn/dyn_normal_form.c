@@ -132,7 +132,7 @@ static kern_status take_pair(dyn_normal *s, double angle, dyn_normal_form *out)
     combine(w, left, conj(lambda), n, s->zw);
     const double complex product = pair_complex(s->zw, s->zq, n);
     out->pairing = cabs(product);
-    if (!(out->pairing >= DYN_NORMAL_PAIRING_LEAST)) {
+    if (!(out->pairing >= dyn_normal_pairing_least(s->map))) {
         return KERN_SINGULAR;
     }
     for (size_t i = 0; i < n; i++) {

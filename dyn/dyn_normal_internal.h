@@ -14,8 +14,16 @@
 #include <stddef.h>
 
 /* Smallest pairing of unit vectors: a double multiplier of A with one eigenvector comes apart by
- * the square root of the rounding of A, and the pairing is in proportion to that. */
-#define DYN_NORMAL_PAIRING_LEAST 1e-7
+ * the square root of the rounding of A, and the pairing is in proportion to that. The second is for
+ * Jacobians of difference quotients, with errors of 1e-10 in place of ε. */
+#define DYN_NORMAL_PAIRING_LEAST       1e-7
+#define DYN_NORMAL_PAIRING_APPROXIMATE 1e-4
+
+/* That of the map. */
+static inline double dyn_normal_pairing_least(const dyn_map *map)
+{
+    return map->approximate_jvp ? DYN_NORMAL_PAIRING_APPROXIMATE : DYN_NORMAL_PAIRING_LEAST;
+}
 
 struct dyn_normal {
     dyn_map *map;

@@ -139,21 +139,24 @@ static void store(dyn_orbit *orbit, dyn_map *map, const dyn_orbit_options *o, co
 }
 
 /* Follows the orbit in x, which holds its first state, over `last` steps. */
-static void follow(dyn_orbit *orbit, dyn_map *map, const dyn_orbit_options *o, size_t last,
-                   double *x)
+static kern_status follow(dyn_orbit *orbit, dyn_map *map, const dyn_orbit_options *o, size_t last,
+                          double *x, kern_error *err)
 {
     const size_t stride = stride_of(o);
     for (size_t k = 0;; k++) {
         orbit->status = dyn_orbit_judge(map, x, o->lo, o->hi);
         orbit->end = k;
         if (orbit->status != KERN_OK) {
-            return;
+            return KERN_OK;
         }
         if (k >= o->ttr && (k - o->ttr) % stride == 0) {
             store(orbit, map, o, x);
         }
         if (k == last) {
-            return;
+            return KERN_OK;
+        }
+        if (o->progress != NULL && k % DYN_ORBIT_WATCH == 0 && !o->progress(o->watcher, k, last)) {
+            return kern_raise(err, KERN_INTERRUPTED, "stopped after step %zu of %zu", k, last);
         }
         map->kind->step(map, x, x);
     }
@@ -173,8 +176,10 @@ static kern_status compute(dyn_orbit **out, dyn_map *map, const dyn_orbit_option
         return kern_raise(err, KERN_NO_MEMORY, "no memory for a state of %zu numbers", map->size);
     }
     memcpy(x, o->x0 != NULL ? o->x0 : map->start, map->size * sizeof *x);
-    follow(*out, map, o, last, x);
-    const kern_status status = find_collapse(*out, map, x, err);
+    kern_status status = follow(*out, map, o, last, x, err);
+    if (status == KERN_OK) {
+        status = find_collapse(*out, map, x, err);
+    }
     free(x);
     return status;
 }

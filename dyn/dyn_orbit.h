@@ -6,6 +6,7 @@
 #define BASIN_DYN_ORBIT_H
 
 #include "dyn/dyn_map.h"
+#include "dyn/dyn_state.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +14,8 @@
 /* A coordinate beyond this has diverged: its square is still a number, so that a map of squares
  * shows up as diverged and not, one step later, as infinity minus infinity. */
 #define DYN_DIVERGED 1e150
+
+enum { DYN_ORBIT_WATCH = 64 }; /* steps between two calls of a progress function */
 
 /* Writes `n_observed` numbers about the state x, the step-th that is stored. */
 typedef void dyn_orbit_observe(void *context, size_t step, const double *x, double *observed);
@@ -27,7 +30,9 @@ typedef struct dyn_orbit_options {
     const double *hi; /* both or neither */
     dyn_orbit_observe *observe; /* may be NULL */
     void *context;
-    size_t n_observed; /* numbers that observe writes for a state */
+    size_t n_observed;      /* numbers that observe writes for a state */
+    dyn_progress *progress; /* counts steps, every DYN_ORBIT_WATCH of them; may be NULL */
+    void *watcher;          /* its context */
 } dyn_orbit_options;
 
 typedef struct dyn_orbit {
@@ -55,7 +60,7 @@ kern_status dyn_orbit_judge(const dyn_map *map, const double *x, const double *l
  * nothing about the map.
  *
  * KERN_INVALID_ARGUMENT when the box is given by half or is empty in a coordinate; KERN_OVERFLOW;
- * KERN_NO_MEMORY. */
+ * KERN_INTERRUPTED; KERN_NO_MEMORY. */
 kern_status dyn_orbit_create(dyn_orbit **out, dyn_map *map, const dyn_orbit_options *options,
                              kern_error *err);
 void dyn_orbit_destroy(dyn_orbit *orbit);

@@ -3,6 +3,7 @@
 
 #include "dyn/dyn_plugin.h"
 
+#include "dyn/dyn_plugin_check.h"
 #include "kernels/kern_size.h"
 
 #include <dlfcn.h>
@@ -19,7 +20,8 @@ enum { FORMULA_TEXT = 256, WORK_VECTORS = 4 };
 typedef struct plugin_data {
     dyn_map_kind kind;
     char formula[FORMULA_TEXT];
-    const dyn_plugin *plugin; /* lives in the object */
+    dyn_plugin plugin;        /* members that its version lacks are 0 */
+    const dyn_plugin *source; /* lives in the object */
     char *path;
     void *object;
     double *work; /* WORK_VECTORS × dimension */
@@ -42,7 +44,7 @@ static void data_destroy(plugin_data *data)
 
 static double *work_of(const plugin_data *data, size_t index)
 {
-    return data->work + index * data->plugin->dimension;
+    return data->work + index * data->plugin.dimension;
 }
 
 static size_t bytes(const dyn_map *map)
@@ -54,7 +56,7 @@ static void step(dyn_map *map, const double *x, double *y)
 {
     const plugin_data *data = map->data;
     double *image = work_of(data, 0);
-    data->plugin->step(map->params, x, image);
+    data->plugin.step(map->params, x, image);
     memcpy(y, image, bytes(map));
 }
 
@@ -62,7 +64,7 @@ static void jvp_exact(dyn_map *map, const double *x, const double *v, double *y,
 {
     const plugin_data *data = map->data;
     double *tangent = work_of(data, 1);
-    data->plugin->jvp(map->params, x, v, tangent);
+    data->plugin.jvp(map->params, x, v, tangent);
     if (y != NULL) {
         step(map, x, y);
     }
@@ -92,11 +94,11 @@ static void jvp_difference(dyn_map *map, const double *x, const double *v, doubl
     for (size_t i = 0; i < n; i++) {
         point[i] = x[i] + h * v[i];
     }
-    data->plugin->step(map->params, point, ahead);
+    data->plugin.step(map->params, point, ahead);
     for (size_t i = 0; i < n; i++) {
         point[i] = x[i] - h * v[i];
     }
-    data->plugin->step(map->params, point, behind);
+    data->plugin.step(map->params, point, behind);
     if (y != NULL) {
         step(map, x, y);
     }
@@ -105,10 +107,18 @@ static void jvp_difference(dyn_map *map, const double *x, const double *v, doubl
     }
 }
 
+static void vjp(dyn_map *map, const double *x, const double *w, double *jtw)
+{
+    const plugin_data *data = map->data;
+    double *product = work_of(data, 1);
+    data->plugin.vjp(map->params, x, w, product);
+    memcpy(jtw, product, bytes(map));
+}
+
 static double energy(dyn_map *map, const double *x)
 {
     const plugin_data *data = map->data;
-    return data->plugin->energy(map->params, x);
+    return data->plugin.energy(map->params, x);
 }
 
 static void fini(dyn_map *map)
@@ -119,33 +129,21 @@ static void fini(dyn_map *map)
 /* ---- Loading ----------------------------------------------------------------------------------
  */
 
-static kern_status check_plugin(const dyn_plugin *plugin, const char *path, kern_error *err)
+/* Copies as much as the version has. */
+static kern_status read_plugin(plugin_data *data, kern_error *err)
 {
-    if (plugin == NULL) {
-        return kern_raise(err, KERN_BAD_INPUT, "plugin %s: %s() returned nothing", path,
+    const dyn_plugin *source = data->source;
+    if (source == NULL) {
+        return kern_raise(err, KERN_BAD_INPUT, "plugin %s: %s() returned nothing", data->path,
                           DYN_PLUGIN_SYMBOL);
     }
-    if (plugin->version != DYN_PLUGIN_VERSION) {
+    if (source->version < 1 || source->version > DYN_PLUGIN_VERSION) {
         return kern_raise(err, KERN_BAD_INPUT,
-                          "plugin %s is of interface version %u; accepted is %d", path,
-                          plugin->version, DYN_PLUGIN_VERSION);
+                          "plugin %s is of interface version %u; accepted are 1 to %d", data->path,
+                          source->version, DYN_PLUGIN_VERSION);
     }
-    if (plugin->name == NULL || plugin->name[0] == '\0') {
-        return kern_raise(err, KERN_BAD_INPUT, "plugin %s gives its map no name", path);
-    }
-    if (plugin->step == NULL) {
-        return kern_raise(err, KERN_BAD_INPUT, "plugin %s has no step function", path);
-    }
-    if (plugin->dimension == 0) {
-        return kern_raise(err, KERN_BAD_INPUT, "plugin %s has dimension 0; accepted is 1 or more",
-                          path);
-    }
-    for (size_t i = 0; i < plugin->n_params; i++) {
-        if (plugin->params == NULL || plugin->params[i].name == NULL) {
-            return kern_raise(err, KERN_BAD_INPUT, "plugin %s: parameter %zu of %zu has no name",
-                              path, i + 1, plugin->n_params);
-        }
-    }
+    memcpy(&data->plugin, source,
+           source->version == 1 ? offsetof(dyn_plugin, vjp) : sizeof data->plugin);
     return KERN_OK;
 }
 
@@ -181,13 +179,14 @@ static kern_status open_object(plugin_data *data, kern_error *err)
     }
     /* ISO C has no cast from an object pointer to a function; POSIX says that the bits agree. */
     memcpy(&entry, &symbol, sizeof entry);
-    data->plugin = entry();
-    return check_plugin(data->plugin, data->path, err);
+    data->source = entry();
+    KERN_TRY(read_plugin(data, err));
+    return dyn_plugin_check(&data->plugin, data->path, err);
 }
 
 static void fill_kind(plugin_data *data)
 {
-    const dyn_plugin *plugin = data->plugin;
+    const dyn_plugin *plugin = &data->plugin;
     (void)snprintf(data->formula, FORMULA_TEXT, "%.180s%s",
                    plugin->formula != NULL ? plugin->formula : "given by the plugin",
                    plugin->jvp != NULL ? "" : "; Jacobian by central differences");
@@ -195,6 +194,7 @@ static void fill_kind(plugin_data *data)
                                 .formula = data->formula,
                                 .step = step,
                                 .jvp = plugin->jvp != NULL ? jvp_exact : jvp_difference,
+                                .vjp = plugin->vjp != NULL ? vjp : NULL,
                                 .energy = plugin->energy != NULL ? energy : NULL,
                                 .fini = fini};
 }
@@ -202,13 +202,13 @@ static void fill_kind(plugin_data *data)
 static kern_status reserve(plugin_data *data, kern_error *err)
 {
     size_t n = 0;
-    if (kern_size_mul(data->plugin->dimension, WORK_VECTORS, &n)) {
+    if (kern_size_mul(data->plugin.dimension, WORK_VECTORS, &n)) {
         data->work = calloc(n, sizeof *data->work);
     }
     return data->work != NULL
                ? KERN_OK
                : kern_raise(err, KERN_NO_MEMORY, "no memory for plugin %s of %zu coordinates",
-                            data->path, data->plugin->dimension);
+                            data->path, data->plugin.dimension);
 }
 
 static kern_status clone(dyn_map **out, const dyn_map *map, kern_error *err);
@@ -232,7 +232,7 @@ static kern_status load(plugin_data **out, const char *path, kern_error *err)
 /* A map around its data, which it takes over, also when it fails. */
 static kern_status wrap(dyn_map **out, plugin_data *data, kern_error *err)
 {
-    const dyn_plugin *plugin = data->plugin;
+    const dyn_plugin *plugin = &data->plugin;
     const kern_status status =
         dyn_map_create(out, &data->kind, plugin->dimension, plugin->params, plugin->n_params, err);
     if (status != KERN_OK) {
@@ -242,6 +242,10 @@ static kern_status wrap(dyn_map **out, plugin_data *data, kern_error *err)
     dyn_map *map = *out;
     map->data = data;
     map->approximate_jvp = plugin->jvp == NULL;
+    map->block_count = plugin->block_count > 0 ? plugin->block_count : 1;
+    map->block_width = map->size / map->block_count;
+    map->gauge = plugin->gauge;
+    map->periods = plugin->periods;
     if (plugin->start != NULL) {
         memcpy(map->start, plugin->start, bytes(map));
     }
@@ -254,7 +258,7 @@ static kern_status clone(dyn_map **out, const dyn_map *map, kern_error *err)
     plugin_data *data = NULL;
     *out = NULL;
     kern_status status = load(&data, original->path, err);
-    if (status == KERN_OK && data->plugin != original->plugin) {
+    if (status == KERN_OK && data->source != original->source) {
         status = kern_raise(err, KERN_BAD_INPUT, "plugin %s has changed while it was in use",
                             original->path);
     }
@@ -273,28 +277,14 @@ static kern_status clone(dyn_map **out, const dyn_map *map, kern_error *err)
 /* ---- Making a map -----------------------------------------------------------------------------
  */
 
-static kern_status check_start(dyn_map *map, const char *path, kern_error *err)
-{
-    double *image = work_of(map->data, 1);
-    map->kind->step(map, map->start, image);
-    for (size_t i = 0; i < map->size; i++) {
-        if (!isfinite(image[i])) {
-            return kern_raise(err, KERN_NAN,
-                              "plugin %s: the first step from the map's start gives %g in "
-                              "coordinate %zu; accepted are finite numbers",
-                              path, image[i], i);
-        }
-    }
-    return KERN_OK;
-}
-
 static kern_status configure(dyn_map *map, const char *path, const dyn_assignment *assignments,
                              size_t n, kern_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         KERN_TRY(dyn_assignment_apply(&assignments[i], map, err));
     }
-    return check_start(map, path, err);
+    KERN_TRY(dyn_plugin_check_start(map, path, err));
+    return map->approximate_jvp ? KERN_OK : dyn_plugin_check_jvp(map, path, err);
 }
 
 kern_status dyn_plugin_create(dyn_map **out, const char *path, const dyn_assignment *assignments,

@@ -265,6 +265,26 @@ static kern_status select_distance(selection *s, uint64_t rank, kern_error *err)
     return status;
 }
 
+static double largest_of(const dyn_recurrence_series *s)
+{
+    double largest = 0.0;
+    for (size_t i = 0; s->values != NULL && i < s->n * s->width; i++) {
+        largest = fmax(largest, fabs(s->values[i]));
+    }
+    for (size_t c = 0; s->periods != NULL && c < s->width; c++) {
+        largest = fmax(largest, s->periods[c]);
+    }
+    return largest;
+}
+
+/* Distance up to which states are the same but for rounding. */
+static double rounding_of(const dyn_recurrence *r)
+{
+    const double each =
+        DYN_RECURRENCE_ROUNDING * fmax(largest_of(&r->rows), largest_of(&r->columns));
+    return r->norm == DYN_NORM_EUCLID ? each * sqrt((double)r->rows.width) : each;
+}
+
 kern_status dyn_recurrence_fit_threshold(dyn_recurrence *r, const dyn_recurrence_fit *fit,
                                          kern_error *err)
 {
@@ -292,7 +312,9 @@ kern_status dyn_recurrence_fit_threshold(dyn_recurrence *r, const dyn_recurrence
                           "the part %g of the distances reaches to those that are not finite",
                           fit->rate);
     }
-    r->threshold = threshold;
+    const double least = rounding_of(r);
+    r->at_rounding = threshold <= least;
+    r->threshold = fmax(threshold, least);
     return KERN_OK;
 }
 

@@ -74,6 +74,7 @@ typedef struct dyn_recurrence {
     dyn_recurrence_series columns; /* values NULL: the rows once more, and the plot is symmetric */
     dyn_norm norm;
     double threshold;
+    bool at_rounding; /* set by dyn_recurrence_fit_threshold */
 } dyn_recurrence;
 
 /* The plot of `r`, which must outlive it. KERN_INVALID_ARGUMENT when a series is empty, the two
@@ -82,6 +83,11 @@ kern_status dyn_recurrence_plot(dyn_plot *out, const dyn_recurrence *r, kern_err
 
 /* Distance of state i of the rows and state j of the columns. */
 double dyn_recurrence_distance(const dyn_recurrence *r, size_t i, size_t j);
+
+/* Distance, relative to the largest number, up to which states are the same but for rounding: 2¹²
+ * ε, as the rounding of a step, ε/2, comes to near a cycle that a multiplier of 0.9999 attracts to.
+ */
+#define DYN_RECURRENCE_ROUNDING 0x1p-40
 
 /* A threshold for a rate. */
 typedef struct dyn_recurrence_fit {
@@ -95,7 +101,11 @@ typedef struct dyn_recurrence_fit {
 /* Sets r->threshold to the smallest distance ε such that at least the part `rate` of the pairs are
  * at most ε apart. It is one of the distances, exactly: their bit patterns, which for numbers that
  * are not negative are in the order of the numbers, are selected 16 bits at a time, in four sweeps
- * over all pairs. Equal distances can make the rate that is reached larger. KERN_INVALID_ARGUMENT
+ * over all pairs. Equal distances can make the rate that is reached larger. But distances up to
+ * DYN_RECURRENCE_ROUNDING times the largest number (on circles, the period where that is larger;
+ * in the norm of the plot) are those of one state reached again, as at rest or on a cycle: their
+ * order is chance. A threshold below becomes that bound, r->at_rounding is set, and the rate that
+ * is reached is as large as the orbit's. KERN_INVALID_ARGUMENT
  * as above, for a rate outside its domain and when no pair is left; KERN_NAN when that distance is
  * not finite; KERN_INTERRUPTED; KERN_NO_MEMORY. Memory: 512 KiB for each worker. */
 kern_status dyn_recurrence_fit_threshold(dyn_recurrence *r, const dyn_recurrence_fit *fit,

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#define _POSIX_C_SOURCE 200809L
+
 #include "dyn/dyn_scan.h"
 
 #include "kernels/kern_parallel.h"
@@ -7,6 +9,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
+
+/* How long the first worker sleeps when nothing is left for it, in nanoseconds: at first, so that a
+ * short scan ends at once, and at most, so that an interrupt is noticed at once. */
+enum { NAP_FIRST = 20000, NAP_LONGEST = 20000000 };
 
 /* What one worker has. */
 typedef struct scan_lane {
@@ -22,6 +29,8 @@ typedef struct scan_run {
     scan_lane *lanes;
     size_t grain;
     atomic_size_t next; /* first item not handed out yet */
+    atomic_size_t done; /* items finished, by any worker */
+    size_t reported;    /* of them, at the last report */
     atomic_bool stop;
     atomic_bool interrupted;
 } scan_run;
@@ -35,16 +44,22 @@ int dyn_scan_workers(const dyn_scan_options *options)
     return options->items > 0 ? (int)options->items : 1;
 }
 
-/* Only the first worker reports, since it runs in the calling thread. */
-static void report(scan_run *run, int worker, size_t done)
+/* The first worker alone reports, since it runs in the calling thread; it counts for all. */
+static void report(scan_run *run)
 {
-    if (worker == 0 && run->o->progress != NULL &&
-        !run->o->progress(run->o->context, done, run->o->items)) {
+    const size_t done = atomic_load(&run->done);
+    if (run->o->progress == NULL) {
+        return;
+    }
+    run->reported = done;
+    if (!run->o->progress(run->o->context, done, run->o->items)) {
         atomic_store(&run->interrupted, true);
         atomic_store(&run->stop, true);
     }
 }
 
+/* Counts what is done once a chunk: workers that write one counter at every short item wait for
+ * each other's cache line longer than they work. */
 static void run_items(scan_run *run, int worker, size_t begin, size_t end)
 {
     scan_lane *lane = &run->lanes[worker];
@@ -55,7 +70,25 @@ static void run_items(scan_run *run, int worker, size_t begin, size_t end)
             return;
         }
     }
-    report(run, worker, end);
+    atomic_fetch_add(&run->done, end - begin);
+}
+
+/* The first worker, once every item is handed out, reports until the others are done. They cannot
+ * depend on it: what is handed out and not done is being worked on by another thread. */
+static void watch_others(scan_run *run)
+{
+    struct timespec nap = {.tv_nsec = NAP_FIRST};
+    while (run->o->progress != NULL && !atomic_load(&run->stop) &&
+           atomic_load(&run->done) < run->o->items) {
+        (void)nanosleep(&nap, NULL);
+        nap.tv_nsec = nap.tv_nsec < NAP_LONGEST / 2 ? 2 * nap.tv_nsec : NAP_LONGEST;
+        if (atomic_load(&run->done) > run->reported || nap.tv_nsec == NAP_LONGEST) {
+            report(run);
+        }
+    }
+    if (!atomic_load(&run->stop) && run->reported < run->o->items) {
+        report(run);
+    }
 }
 
 static void run_lane(void *context, int worker, int workers)
@@ -65,9 +98,15 @@ static void run_lane(void *context, int worker, int workers)
     while (!atomic_load(&run->stop)) {
         const size_t begin = atomic_fetch_add(&run->next, run->grain);
         if (begin >= run->o->items) {
-            return;
+            break;
         }
         run_items(run, worker, begin, kern_size_min(begin + run->grain, run->o->items));
+        if (worker == 0 && !atomic_load(&run->stop)) {
+            report(run);
+        }
+    }
+    if (worker == 0) {
+        watch_others(run);
     }
 }
 
@@ -124,4 +163,24 @@ kern_status dyn_scan_run(const dyn_map *map, const dyn_scan_options *options, dy
     }
     free(run.lanes);
     return status;
+}
+
+/* ---- Long items --------------------------------------------------------------------------- */
+
+bool dyn_scan_report(void *context, size_t done, size_t total)
+{
+    dyn_scan_watch *watch = context;
+    watch->done = done;
+    watch->total = total;
+    if (watch->progress != NULL && !watch->progress(watch->context, done, total)) {
+        atomic_store(&watch->stop, true);
+    }
+    return !atomic_load(&watch->stop);
+}
+
+bool dyn_scan_goes_on(dyn_scan_watch *watch, int worker)
+{
+    /* Progress functions are called from the calling thread only, which is the first worker's. */
+    return worker == 0 ? dyn_scan_report(watch, watch->done, watch->total)
+                       : !atomic_load(&watch->stop);
 }

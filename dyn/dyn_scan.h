@@ -13,6 +13,7 @@
 #include "dyn/dyn_map.h"
 #include "dyn/dyn_state.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 /* Work on one item. `map` is the worker's clone, NULL when the scan has none, and keeps what
@@ -21,11 +22,13 @@
 typedef kern_status dyn_scan_body(void *context, dyn_map *map, int worker, size_t item,
                                   kern_error *err);
 
+/* Progress is told how many items all workers have finished: after every chunk of the first worker,
+ * every 20 ms or sooner once that one has run out of items, and at the end with all of them. */
 typedef struct dyn_scan_options {
     size_t items;
     size_t grain;           /* items taken at a time; 0 is 1 */
     int workers;            /* below 1: one */
-    dyn_progress *progress; /* counts items, called from the calling thread only; may be NULL */
+    dyn_progress *progress; /* from the calling thread only; may be NULL */
     void *context;          /* of progress */
 } dyn_scan_options;
 
@@ -34,8 +37,22 @@ int dyn_scan_workers(const dyn_scan_options *options);
 
 /* Runs `body` once for every item. `map` itself is not stepped; NULL: the work needs none. Returns
  * the failure of the smallest item among those that failed; KERN_INTERRUPTED when progress returned
- * false, and then some items were not run; KERN_NO_MEMORY; errors of clone. */
+ * false, and then some items may not have been run; KERN_NO_MEMORY; errors of clone. */
 kern_status dyn_scan_run(const dyn_map *map, const dyn_scan_options *options, dyn_scan_body *body,
                          void *context, kern_error *err);
+
+/* For items so long that they have to notice by themselves that the scan is to stop. The scan gets
+ * dyn_scan_report as its progress and the watch as its context; a body asks dyn_scan_goes_on now
+ * and then and gives up with KERN_INTERRUPTED when that is false. Set progress (may be NULL) and
+ * context; the rest is zeroed. */
+typedef struct dyn_scan_watch {
+    dyn_progress *progress;
+    void *context;
+    size_t done, total; /* as last reported */
+    atomic_bool stop;
+} dyn_scan_watch;
+
+dyn_progress dyn_scan_report;
+bool dyn_scan_goes_on(dyn_scan_watch *watch, int worker);
 
 #endif

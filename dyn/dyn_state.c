@@ -29,6 +29,16 @@ void dyn_state_reduce(const dyn_map *map, double *x)
     }
 }
 
+kern_status dyn_state_accept(const dyn_map *map, double **x, double **next, double bound)
+{
+    double *previous = *x;
+    *x = *next;
+    *next = previous;
+    KERN_TRY(dyn_state_check(*x, map->size, bound));
+    dyn_state_reduce(map, *x);
+    return KERN_OK;
+}
+
 void dyn_state_difference(const dyn_map *map, const double *a, const double *b, double *d)
 {
     for (size_t i = 0; i < map->size; i++) {

@@ -20,6 +20,10 @@ kern_status dyn_state_check(const double *x, size_t size, double bound);
  * not affected. */
 void dyn_state_reduce(const dyn_map *map, double *x);
 
+/* Accepts *next as the state: the two change places, and *x is reduced unless it is lost, which the
+ * outcome of dyn_state_check tells. */
+kern_status dyn_state_accept(const dyn_map *map, double **x, double **next, double bound);
+
 /* d = a − b, on circles the shortest way round. d may be a or b. */
 void dyn_state_difference(const dyn_map *map, const double *a, const double *b, double *d);
 

@@ -6,7 +6,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 /* A walk along the powers of a matrix, n × n each. */
@@ -20,6 +19,7 @@ typedef struct power_walk {
     double *singular;  /* n */
     size_t likeliest_step;
     double runner_up; /* the next largest Frobenius norm */
+    const dyn_transient_growth_watch *watch;
 } power_walk;
 
 size_t dyn_transient_growth_work(size_t n)
@@ -33,12 +33,15 @@ static size_t bytes(const power_walk *w)
 }
 
 /* `power` becomes A^m, given that it is A^(m−1). */
-static void next_power(power_walk *w, size_t m)
+static kern_status next_power(power_walk *w, size_t m, kern_error *err)
 {
     const size_t n = w->n;
+    if (w->watch != NULL && !w->watch->goes_on(w->watch->context)) {
+        return kern_raise(err, KERN_INTERRUPTED, "stopped before power %zu of %zu", m, w->horizon);
+    }
     if (m == 1) {
         memcpy(w->power, w->a, bytes(w));
-        return;
+        return KERN_OK;
     }
     const kern_gemm_f64 g = {.m = n,
                              .n = n,
@@ -54,6 +57,7 @@ static void next_power(power_walk *w, size_t m)
     double *kept = w->power;
     w->power = w->scratch;
     w->scratch = kept;
+    return KERN_OK;
 }
 
 /* Frobenius norm, scaled against overflow; infinite when an entry is not finite. */
@@ -82,17 +86,19 @@ static kern_status spectral_norm(power_walk *w, const double *power, double *nor
     return KERN_OK;
 }
 
-/* Frobenius norms of all powers: the largest and the next. Returns the first power that is not
+/* Frobenius norms of all powers: the largest and the next. *lost is the first power that is not
  * finite, or 0. */
-static size_t survey(power_walk *w)
+static kern_status survey(power_walk *w, size_t *lost, kern_error *err)
 {
     double largest = -1.0;
     w->runner_up = -1.0;
+    *lost = 0;
     for (size_t m = 1; m <= w->horizon; m++) {
-        next_power(w, m);
+        KERN_TRY(next_power(w, m, err));
         const double norm = frobenius(w);
         if (!isfinite(norm)) {
-            return m;
+            *lost = m;
+            return KERN_OK;
         }
         if (!(norm > largest)) {
             w->runner_up = fmax(w->runner_up, norm);
@@ -103,7 +109,7 @@ static size_t survey(power_walk *w)
         memcpy(w->likeliest, w->power, bytes(w));
         largest = norm;
     }
-    return 0;
+    return KERN_OK;
 }
 
 /* The first power that attains the largest 2-norm, given a finite survey. */
@@ -115,7 +121,7 @@ static kern_status settle(power_walk *w, double *growth, size_t *step, kern_erro
     KERN_TRY(spectral_norm(w, w->likeliest, growth, err));
     for (size_t m = 1; w->runner_up * slack >= *growth && m <= w->horizon; m++) {
         double norm;
-        next_power(w, m);
+        KERN_TRY(next_power(w, m, err));
         if (m == w->likeliest_step || frobenius(w) * slack < *growth) {
             continue;
         }
@@ -129,11 +135,14 @@ static kern_status settle(power_walk *w, double *growth, size_t *step, kern_erro
 }
 
 kern_status dyn_transient_growth_find(const double *a, size_t n, size_t horizon, double *work,
-                                      double *growth, size_t *step, kern_error *err)
+                                      const dyn_transient_growth_watch *watch, double *growth,
+                                      size_t *step, kern_error *err)
 {
+    size_t lost;
     power_walk w = {.a = a,
                     .n = n,
                     .horizon = horizon,
+                    .watch = watch,
                     .power = work,
                     .scratch = work + n * n,
                     .likeliest = work + 2 * n * n,
@@ -143,7 +152,7 @@ kern_status dyn_transient_growth_find(const double *a, size_t n, size_t horizon,
     if (horizon == 0) {
         return KERN_OK;
     }
-    const size_t lost = survey(&w);
+    KERN_TRY(survey(&w, &lost, err));
     if (lost > 0) {
         *growth = (double)INFINITY;
         *step = lost;

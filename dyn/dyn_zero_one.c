@@ -12,7 +12,11 @@
 /* A range below this part of the largest value is rounding. */
 #define CONSTANT_RANGE 1e-10
 
-enum { REACH = 10, WALKS = 3 }; /* displacements over n/REACH steps; p, q and D of a worker */
+enum {
+    REACH = 10,     /* displacements over n/REACH steps */
+    WALKS = 3,      /* p, q and D of a worker */
+    WATCH = 1 << 22 /* terms between two looks at whether to stop */
+};
 
 typedef struct zero_one_run {
     const double *values;
@@ -21,6 +25,7 @@ typedef struct zero_one_run {
     const dyn_zero_one_options *o;
     dyn_zero_one *out;
     double *walks; /* workers × WALKS × n */
+    dyn_scan_watch watch;
 } zero_one_run;
 
 dyn_zero_one_options dyn_zero_one_options_default(void)
@@ -43,9 +48,14 @@ static void walk(const zero_one_run *run, double c, double *p, double *q)
     }
 }
 
-/* d[n − 1] = D(n) for n = 1 … reach, means over the same number of starts for every n. */
-static void displace(const zero_one_run *run, double c, const double *p, const double *q, double *d)
+/* d[n − 1] = D(n) for n = 1 … reach, means over the same number of starts for every n. False when
+ * it is to stop. */
+static bool displace(zero_one_run *run, int worker, double c, double *walks)
 {
+    const double *p = walks;
+    const double *q = p + run->n;
+    double *d = walks + 2 * run->n;
+    size_t terms = 0;
     const size_t reach = run->n / REACH;
     const size_t starts = run->n - reach;
     const double swing = run->mean * run->mean / (1.0 - cos(c));
@@ -57,7 +67,13 @@ static void displace(const zero_one_run *run, double c, const double *p, const d
             sum += x * x + y * y;
         }
         d[n - 1] = sum / (double)starts - swing * (1.0 - cos(c * (double)n));
+        terms += starts;
+        if (terms >= WATCH && !dyn_scan_goes_on(&run->watch, worker)) {
+            return false;
+        }
+        terms = terms >= WATCH ? 0 : terms;
     }
+    return true;
 }
 
 /* Correlation of d[n − 1] and n; 0 when d does not vary at all. */
@@ -82,16 +98,16 @@ static double correlate(const double *d, size_t n)
 
 static kern_status test_angle(void *context, dyn_map *map, int worker, size_t item, kern_error *err)
 {
-    const zero_one_run *run = context;
-    (void)map;
-    (void)err;
-    double *p = run->walks + (size_t)worker * WALKS * run->n;
-    double *q = p + run->n;
-    double *d = q + run->n;
+    zero_one_run *run = context;
+    double *walks = run->walks + (size_t)worker * WALKS * run->n;
     const double c = run->out->angles[item];
-    walk(run, c, p, q);
-    displace(run, c, p, q, d);
-    run->out->k[item] = correlate(d, run->n / REACH);
+    (void)map;
+    walk(run, c, walks, walks + run->n);
+    if (!displace(run, worker, c, walks)) {
+        return kern_raise(err, KERN_INTERRUPTED, "stopped in angle %zu of %zu", item + 1,
+                          run->o->n_angles);
+    }
+    run->out->k[item] = correlate(walks + 2 * run->n, run->n / REACH);
     return KERN_OK;
 }
 
@@ -205,8 +221,8 @@ static kern_status compute(zero_one_run *run, kern_error *err)
 {
     const dyn_scan_options scan = {.items = run->o->n_angles,
                                    .workers = run->o->workers,
-                                   .progress = run->o->progress,
-                                   .context = run->o->context};
+                                   .progress = dyn_scan_report,
+                                   .context = &run->watch};
     KERN_TRY(check(run, err));
     KERN_TRY(allocate(run, (size_t)dyn_scan_workers(&scan), err));
     KERN_TRY(draw_angles(run, err));
@@ -221,6 +237,8 @@ kern_status dyn_zero_one_init(dyn_zero_one *out, const double *values, size_t n,
                               const dyn_zero_one_options *options, kern_error *err)
 {
     zero_one_run run = {.values = values, .n = n, .o = options, .out = out};
+    run.watch.progress = options->progress;
+    run.watch.context = options->context;
     *out = (dyn_zero_one){.n_angles = options->n_angles};
     const kern_status status = compute(&run, err);
     free(run.walks);

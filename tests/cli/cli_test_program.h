@@ -6,7 +6,6 @@
 #ifndef BASIN_CLI_TEST_PROGRAM_H
 #define BASIN_CLI_TEST_PROGRAM_H
 
-#include "models/model_json.h"
 #include "tests/models/model_test_folder.h"
 
 #include <fcntl.h>
@@ -134,31 +133,16 @@ static inline void program_complained(const char *part)
     assert_string_equal(end, "\n");
 }
 
-/* Standard output of the last run as one JSON object; released with cJSON_Delete. */
-static inline cJSON *program_json(void)
+/* Path of `name` in the test's folder; up to four at a time. */
+static inline const char *in(const char *name)
 {
-    kern_error err = {0};
-    cJSON *object = NULL;
-    if (model_json_parse("standard output", program_out, strlen(program_out), PROGRAM_TEXT, &object,
-                         &err) != KERN_OK) {
-        fail_msg("%s: %s", err.text, program_out);
-    }
-    return object;
+    static char paths[4][TEST_PATH];
+    static size_t next;
+    next = (next + 1) % 4;
+    return test_path(paths[next], name);
 }
 
-/* Number under a key of the object, or of an object in it. */
-static inline double json_number(const cJSON *object, const char *key, const char *inner)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (inner != NULL) {
-        item = cJSON_GetObjectItemCaseSensitive(item, inner);
-    }
-    if (!cJSON_IsNumber(item)) {
-        fail_msg("%s %s is not a number in %s", key, inner != NULL ? inner : "", program_out);
-    }
-    return item->valuedouble;
-}
-
+/* True when both files can be read and have the same bytes. */
 static inline bool same_files(const char *a, const char *b)
 {
     char left[4096];

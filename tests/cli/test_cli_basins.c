@@ -11,32 +11,9 @@
 #include <cmocka.h>
 
 #include "models/model_hdf5.h"
-#include "tests/cli/cli_test_program.h"
+#include "tests/cli/cli_test_json.h"
 
 #include <math.h>
-
-static char paths[4][TEST_PATH];
-
-/* A path in the test's folder; four may be in use at a time. */
-static const char *in(const char *name)
-{
-    static size_t next;
-    return test_path(paths[next++ % 4], name);
-}
-
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    assert_non_null(item);
-    return item;
-}
-
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance)) {
-        fail_msg("%.17g is not %.17g", value, expected);
-    }
-}
 
 /* ---- Results ------------------------------------------------------------------------------ */
 
@@ -51,22 +28,22 @@ static void test_double_well(void **state)
     assert_int_equal(cJSON_GetArraySize(attractors), 2);
     for (int i = 0; i < 2; i++) {
         const cJSON *a = cJSON_GetArrayItem(attractors, i);
-        const cJSON *point = cJSON_GetArrayItem(cJSON_GetArrayItem(member(a, "points"), 0), 0);
-        assert_true(json_number(a, "id", NULL) == i + 1);
-        assert_true(json_number(a, "period", NULL) == 1);
+        const cJSON *point = cJSON_GetArrayItem(entry(a, "points", 0), 0);
+        assert_true(number(a, "id") == i + 1);
+        assert_true(number(a, "period") == 1);
         assert_near(point->valuedouble, i == 0 ? -1.0 : 1.0, 1e-12);
-        assert_near(json_number(a, "fraction", NULL), 0.372677, 1.0 / 600.0);
+        assert_near(number(a, "fraction"), 0.372677, 1.0 / 600.0);
         assert_true(cJSON_IsNull(member(a, "exponent"))); /* superstable: −∞ */
     }
     for (const cJSON *f = member(object, "fractions")->child; f != NULL; f = f->next) {
         total += f->valuedouble;
     }
     assert_near(total, 1.0, 1e-14);
-    assert_near(json_number(object, "fractions", "diverged"), 0.254644, 2.0 / 600.0);
-    assert_true(json_number(object, "fractions", "1") == json_number(object, "fractions", "2"));
-    assert_true(json_number(object, "entropy_box", NULL) == 5);
-    assert_true(json_number(object, "entropy", NULL) <
-                json_number(object, "boundary_entropy", NULL));
+    assert_near(number(member(object, "fractions"), "diverged"), 0.254644, 2.0 / 600.0);
+    assert_true(number(member(object, "fractions"), "1") ==
+                number(member(object, "fractions"), "2"));
+    assert_true(number(object, "entropy_box") == 5);
+    assert_true(number(object, "entropy") < number(object, "boundary_entropy"));
     assert_string_equal(member(object, "method")->valuestring, "recurrences");
     cJSON_Delete(object);
     program_expect(0, "basins", "--map", "double-well", "--param", "eta=0.5", "--box=-3:3", NULL);
@@ -82,10 +59,10 @@ static void test_methods(void **state)
         program_expect(0, "basins", "--map", "logistic", "--param", "r=3.2", "--box", "0:1",
                        "--starts", "40", "--method", methods[i], "--seed", "3", "--json", NULL);
         cJSON *object = program_json();
-        const cJSON *a = cJSON_GetArrayItem(member(object, "attractors"), 0);
-        assert_true(json_number(a, "period", NULL) == 2);
-        assert_true(json_number(a, "fraction", NULL) == 1);
-        assert_near(json_number(a, "spectral_radius", NULL), 0.16, 1e-9);
+        const cJSON *a = entry(object, "attractors", 0);
+        assert_true(number(a, "period") == 2);
+        assert_true(number(a, "fraction") == 1);
+        assert_near(number(a, "spectral_radius"), 0.16, 1e-9);
         assert_true(cJSON_IsNull(member(object, "entropy")));
         assert_string_equal(member(object, "method")->valuestring, methods[i]);
         cJSON_Delete(object);
@@ -99,9 +76,8 @@ static void test_uncertainty(void **state)
                    "--uncertainty", "--points", "4000", "--json", NULL);
     cJSON *object = program_json();
     const cJSON *u = member(object, "uncertainty");
-    assert_near(json_number(u, "exponent", NULL), 1.0,
-                4.0 * json_number(u, "exponent_error", NULL));
-    assert_int_equal(cJSON_GetArraySize(member(u, "scales")), 9);
+    assert_near(number(u, "exponent"), 1.0, 4.0 * number(u, "exponent_error"));
+    assert_int_equal(count(u, "scales"), 9);
     cJSON_Delete(object);
 }
 
@@ -117,8 +93,8 @@ static void test_sweep(void **state)
                    "eta", "--from", "0.3", "--to", "0.9", "--n", "4", "--out", in("s.h5"), "--csv",
                    in("s.csv"), "--json", NULL);
     cJSON *object = program_json();
-    assert_int_equal(cJSON_GetArraySize(member(object, "columns")), 4);
-    assert_true(json_number(object, "n_ids", NULL) == 2);
+    assert_int_equal(count(object, "columns"), 4);
+    assert_true(number(object, "n_ids") == 2);
     cJSON_Delete(object);
     assert_int_equal(model_hdf5_reader_create(&reader, in("s.h5"), &err), KERN_OK);
     assert_int_equal(model_hdf5_read_doubles(reader, "fractions", fractions, 28, &err), KERN_OK);
@@ -176,14 +152,20 @@ static void test_undecided(void **state)
     program_expect(0, "basins", "--map", "logistic", "--param", "r=5", "--box", "2:3", "--json",
                    NULL);
     cJSON *object = program_json();
-    assert_int_equal(cJSON_GetArraySize(member(object, "attractors")), 0);
-    assert_true(json_number(object, "fractions", "diverged") == 1);
+    assert_int_equal(count(object, "attractors"), 0);
+    assert_true(number(member(object, "fractions"), "diverged") == 1);
     assert_true(cJSON_IsNull(member(object, "boundary_entropy")));
+    assert_word(object, "status", "ok");
     cJSON_Delete(object);
     /* Too short a horizon decides nothing, which the exit status says. */
     program_expect(1, "basins", "--map", "logistic", "--param", "r=3.2", "--box", "0:1",
                    "--horizon", "5", NULL);
     assert_non_null(strstr(program_out, "timeout"));
+    program_expect(1, "basins", "--map", "logistic", "--param", "r=3.2", "--box", "0:1",
+                   "--horizon", "5", "--json", NULL);
+    object = program_json();
+    assert_word(object, "status", "not_converged");
+    cJSON_Delete(object);
 }
 
 static void test_dry_run(void **state)
@@ -191,10 +173,10 @@ static void test_dry_run(void **state)
     (void)state;
     program_expect(0, "basins", "--map", "henon", "--grid", "1000", "--dry-run", "--json", NULL);
     cJSON *object = program_json();
-    assert_true(json_number(object, "n_starts", NULL) == 1e6);
-    assert_true(json_number(object, "bytes", NULL) == 5e6);
-    assert_true(json_number(object, "steps_at_most", NULL) == 1e11);
-    assert_true(json_number(object, "seconds", NULL) >= 0.0);
+    assert_true(number(object, "n_starts") == 1e6);
+    assert_true(number(object, "bytes") == 5e6);
+    assert_true(number(object, "steps_at_most") == 1e11);
+    assert_true(number(object, "seconds") >= 0.0);
     cJSON_Delete(object);
     program_expect(0, "basins", "--map", "henon", "--starts", "500", "--dry-run", NULL);
     assert_non_null(strstr(program_out, "500 starts"));

@@ -10,18 +10,9 @@
 
 #include <cmocka.h>
 
-#include "tests/cli/cli_test_program.h"
+#include "tests/cli/cli_test_json.h"
 
 #include <math.h>
-
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (item == NULL) {
-        fail_msg("%s is missing in %s", key, program_out);
-    }
-    return item;
-}
 
 /* The one row of a short run of a case of dyn. */
 static cJSON *run_case(const char *name)
@@ -44,7 +35,7 @@ static void test_rates_beside_steps(void **state)
 {
     (void)state;
     cJSON *object = run_case("tangents-32");
-    const cJSON *row = cJSON_GetArrayItem(member(object, "rows"), 0);
+    const cJSON *row = entry(object, "rows", 0);
     assert_true(member(row, "fraction")->valuedouble > 0.0);
     assert_string_equal(cJSON_GetStringValue(member(row, "fraction_of")), "steps");
     assert_true(cJSON_IsNull(member(row, "us_per_token")));
@@ -59,7 +50,7 @@ static void test_threads_change_nothing(void **state)
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         cJSON *object = run_case(names[i]);
-        const cJSON *row = cJSON_GetArrayItem(member(object, "rows"), 0);
+        const cJSON *row = entry(object, "rows", 0);
         assert_true(cJSON_IsTrue(member(row, "identical")));
         assert_int_equal(cJSON_IsNumber(member(row, "us_per_token")), i == 1);
         cJSON_Delete(object);

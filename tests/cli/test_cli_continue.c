@@ -10,49 +10,9 @@
 
 #include <cmocka.h>
 
-#include "tests/cli/cli_test_program.h"
+#include "tests/cli/cli_test_json.h"
 
 #include <math.h>
-
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (item == NULL) {
-        fail_msg("%s is missing in %s", key, program_out);
-    }
-    return item;
-}
-
-static const cJSON *entry(const cJSON *object, const char *key, int index)
-{
-    const cJSON *item = cJSON_GetArrayItem(member(object, key), index);
-    assert_non_null(item);
-    return item;
-}
-
-static int count(const cJSON *object, const char *key)
-{
-    return cJSON_GetArraySize(member(object, key));
-}
-
-static double number(const cJSON *object, const char *key)
-{
-    const cJSON *item = member(object, key);
-    assert_true(cJSON_IsNumber(item));
-    return item->valuedouble;
-}
-
-static void assert_word(const cJSON *object, const char *key, const char *word)
-{
-    assert_string_equal(cJSON_GetStringValue(member(object, key)), word);
-}
-
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-    }
-}
 
 /* ---- Results ------------------------------------------------------------------------------ */
 
@@ -65,13 +25,13 @@ static void test_cascade(void **state)
     const cJSON *last = entry(object, "points", count(object, "points") - 1);
     assert_true(number(entry(object, "points", 0), "parameter") == 2.5);
     assert_true(number(last, "parameter") == 3.57 && cJSON_IsFalse(member(last, "stable")));
-    assert_near(entry(last, "x", 0)->valuedouble, 1.0 - 1.0 / 3.57, 1e-14);
+    assert_near(number_at(last, "x", 0), 1.0 - 1.0 / 3.57, 1e-14);
     assert_near(number(entry(last, "multipliers", 0), "re"), 2.0 - 3.57, 1e-13);
     assert_int_equal(count(object, "events"), 1);
     const cJSON *event = entry(object, "events", 0);
     assert_word(event, "type", "PD");
     assert_near(number(event, "parameter"), 3.0, 1e-11);
-    assert_near(entry(event, "x", 0)->valuedouble, 2.0 / 3.0, 1e-11);
+    assert_near(number_at(event, "x", 0), 2.0 / 3.0, 1e-11);
     assert_near(number(event, "coefficient"), 9.0, 1e-6);
     assert_word(event, "criticality", "supercritical");
     assert_near(number(member(event, "multiplier"), "re"), -1.0, 1e-12);

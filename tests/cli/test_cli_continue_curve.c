@@ -11,32 +11,10 @@
 #include <cmocka.h>
 
 #include "models/model_hdf5.h"
-#include "tests/cli/cli_test_program.h"
+#include "tests/cli/cli_test_json.h"
 
-#include <math.h>
-
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (item == NULL) {
-        fail_msg("%s is missing in %s", key, program_out);
-    }
-    return item;
-}
-
-static double number_at(const cJSON *object, const char *key, int index)
-{
-    const cJSON *item = cJSON_GetArrayItem(member(object, key), index);
-    assert_true(cJSON_IsNumber(item));
-    return item->valuedouble;
-}
-
-static void assert_near(double value, double expected)
-{
-    if (!(fabs(value - expected) <= 1e-8)) {
-        fail_msg("%.17g is not %.17g", value, expected);
-    }
-}
+/* Points of a curve are right to the square root of the corrector's tolerance or better. */
+#define TOLERANCE 1e-8
 
 /* The event of a curve with this type, at p and q. */
 static void assert_event(const cJSON *curve, const char *type, double p, double q)
@@ -46,8 +24,8 @@ static void assert_event(const cJSON *curve, const char *type, double p, double 
     cJSON_ArrayForEach(event, member(curve, "events"))
     {
         if (strcmp(cJSON_GetStringValue(member(event, "type")), type) == 0) {
-            assert_near(number_at(event, "parameters", 0), p);
-            assert_near(number_at(event, "parameters", 1), q);
+            assert_near(number_at(event, "parameters", 0), p, TOLERANCE);
+            assert_near(number_at(event, "parameters", 1), q, TOLERANCE);
             found++;
         }
     }
@@ -76,17 +54,18 @@ static void test_folds(void **state)
     cJSON_ArrayForEach(point, member(curve, "points"))
     {
         const double beta = number_at(point, "parameters", 1);
-        assert_near(number_at(point, "parameters", 0), -0.25 * (1.0 + beta) * (1.0 + beta));
-        assert_near(number_at(point, "x", 0), -0.5 * (1.0 + beta));
-        assert_near(number_at(point, "x", 1), -0.5 * (1.0 + beta));
+        assert_near(number_at(point, "parameters", 0), -0.25 * (1.0 + beta) * (1.0 + beta),
+                    TOLERANCE);
+        assert_near(number_at(point, "x", 0), -0.5 * (1.0 + beta), TOLERANCE);
+        assert_near(number_at(point, "x", 1), -0.5 * (1.0 + beta), TOLERANCE);
     }
-    assert_int_equal(cJSON_GetArraySize(member(curve, "events")), 2);
+    assert_int_equal(count(curve, "events"), 2);
     assert_event(curve, "R1", -1.0, 1.0);
     assert_event(curve, "LPPD", 0.0, -1.0);
     assert_string_equal(cJSON_GetStringValue(member(curve, "type")), "LP");
     assert_string_equal(cJSON_GetStringValue(member(object, "status")), "ok");
     assert_string_equal(cJSON_GetStringValue(member(object, "second")), "beta");
-    assert_true(json_number(object, "n_requested", NULL) == 1.0);
+    assert_true(number(object, "n_requested") == 1.0);
     cJSON_Delete(object);
 }
 
@@ -95,12 +74,13 @@ static void test_flips(void **state)
 {
     (void)state;
     cJSON *object = follow("beta=0.2", "PD");
-    const cJSON *curve = cJSON_GetArrayItem(member(object, "curves"), 0);
+    const cJSON *curve = entry(object, "curves", 0);
     const cJSON *point = NULL;
     cJSON_ArrayForEach(point, member(curve, "points"))
     {
         const double beta = number_at(point, "parameters", 1);
-        assert_near(number_at(point, "parameters", 0), 0.75 * (1.0 + beta) * (1.0 + beta));
+        assert_near(number_at(point, "parameters", 0), 0.75 * (1.0 + beta) * (1.0 + beta),
+                    TOLERANCE);
     }
     assert_event(curve, "LPPD", 0.0, -1.0);
     assert_event(curve, "R2", 3.0, 1.0);
@@ -115,16 +95,16 @@ static void test_circles(void **state)
                    "--from", "0.5", "--to", "1.5", "--second", "alpha", "--range", "-1.5:3.5",
                    "--curve", "NS", "--json", NULL);
     cJSON *object = program_json();
-    const cJSON *curve = cJSON_GetArrayItem(member(object, "curves"), 0);
+    const cJSON *curve = entry(object, "curves", 0);
     const cJSON *point = NULL;
     cJSON_ArrayForEach(point, member(curve, "points"))
     {
         const double x = number_at(point, "x", 0);
-        assert_near(number_at(point, "parameters", 0), 1.0);
-        assert_near(number_at(point, "parameters", 1), 2.0 * x + x * x);
+        assert_near(number_at(point, "parameters", 0), 1.0, TOLERANCE);
+        assert_near(number_at(point, "parameters", 1), 2.0 * x + x * x, TOLERANCE);
         assert_true(cJSON_IsTrue(member(point, "neutral_saddle")) == (fabs(x) > 1.0));
     }
-    assert_int_equal(cJSON_GetArraySize(member(curve, "events")), 4);
+    assert_int_equal(count(curve, "events"), 4);
     assert_event(curve, "R1", 1.0, -1.0);
     assert_event(curve, "R2", 1.0, 3.0);
     assert_event(curve, "R3", 1.0, 1.25);
@@ -142,18 +122,18 @@ static void test_curves_from_several_branches(void **state)
                    "--range", "0.3:1.2", "--curve", "NS", "--json", NULL);
     cJSON *object = program_json();
     const cJSON *curve = NULL;
-    assert_true(json_number(object, "n_requested", NULL) == 2.0);
-    assert_int_equal(cJSON_GetArraySize(member(object, "curves")), 2);
+    assert_true(number(object, "n_requested") == 2.0);
+    assert_int_equal(count(object, "curves"), 2);
     cJSON_ArrayForEach(curve, member(object, "curves"))
     {
         const cJSON *point = NULL;
         cJSON_ArrayForEach(point, member(curve, "points"))
         {
             const double rho = number_at(point, "parameters", 1);
-            assert_near(number_at(point, "parameters", 0), 1.0 + sqrt(4.0 + 2.0 / rho));
-            assert_near(json_number(point, "multiplier", "re"), 1.0 - rho);
+            assert_near(number_at(point, "parameters", 0), 1.0 + sqrt(4.0 + 2.0 / rho), TOLERANCE);
+            assert_near(number(member(point, "multiplier"), "re"), 1.0 - rho, TOLERANCE);
         }
-        assert_int_equal(cJSON_GetArraySize(member(curve, "events")), 1);
+        assert_int_equal(count(curve, "events"), 1);
         assert_event(curve, "R4", 1.0 + sqrt(6.0), 1.0);
     }
     cJSON_Delete(object);

@@ -11,37 +11,9 @@
 
 #include <cmocka.h>
 
-#include "tests/cli/cli_test_program.h"
+#include "tests/cli/cli_test_json.h"
 
 #include <math.h>
-
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (item == NULL) {
-        fail_msg("%s is missing in %s", key, program_out);
-    }
-    return item;
-}
-
-static const cJSON *entry(const cJSON *object, const char *key, int index)
-{
-    const cJSON *item = cJSON_GetArrayItem(member(object, key), index);
-    assert_non_null(item);
-    return item;
-}
-
-static void assert_word(const cJSON *object, const char *key, const char *word)
-{
-    assert_string_equal(cJSON_GetStringValue(member(object, key)), word);
-}
-
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-    }
-}
 
 /* The same four fixed points by every method that finds repelling ones. */
 static void test_methods(void **state)
@@ -52,19 +24,18 @@ static void test_methods(void **state)
         program_expect(0, "fixed-points", "--map", "kopel", "--param", "mu=3.5", "--box", "0:1",
                        "--starts", "60", "--method", methods[i], "--json", NULL);
         cJSON *object = program_json();
-        assert_int_equal(cJSON_GetArraySize(member(object, "points")), 4);
-        assert_near(entry(entry(object, "points", 1), "x", 1)->valuedouble, 6.0 / 7.0, 1e-13);
+        assert_int_equal(count(object, "points"), 4);
+        assert_near(number_at(entry(object, "points", 1), "x", 1), 6.0 / 7.0, 1e-13);
         assert_word(entry(object, "points", 1), "returns", "ok");
         assert_word(object, "method", i == 2 ? "newton-krylov" : "newton");
         assert_word(object, "seeds", "uniform");
-        assert_int_equal(cJSON_GetArraySize(member(object, "slow_points")), 0);
+        assert_int_equal(count(object, "slow_points"), 0);
         cJSON_Delete(object);
     }
     program_expect(0, "fixed-points", "--map", "logistic", "--param", "r=3.2", "--method",
                    "anderson", "--period", "2", "--prime", "--box", "0:1", "--json", NULL);
     cJSON *object = program_json();
-    assert_near(entry(entry(object, "points", 0), "x", 0)->valuedouble, (4.2 - sqrt(0.84)) / 6.4,
-                1e-10);
+    assert_near(number_at(entry(object, "points", 0), "x", 0), (4.2 - sqrt(0.84)) / 6.4, 1e-10);
     cJSON_Delete(object);
 }
 
@@ -80,10 +51,10 @@ static void test_large_map(void **state)
     cJSON *object = program_json();
     const cJSON *point = entry(object, "points", 0);
     assert_word(object, "method", "newton-krylov");
-    assert_near(entry(point, "x", 500)->valuedouble, 1.0 - 1.0 / 2.9, 1e-13);
+    assert_near(number_at(point, "x", 500), 1.0 - 1.0 / 2.9, 1e-13);
     assert_true(cJSON_IsFalse(member(point, "multipliers_complete")));
     assert_true(cJSON_IsTrue(member(point, "stable")));
-    assert_near(json_number(point, "spectral_radius", NULL), 0.9, 1e-8);
+    assert_near(number(point, "spectral_radius"), 0.9, 1e-8);
     cJSON_Delete(object);
 }
 
@@ -93,9 +64,9 @@ static void test_deflation(void **state)
     program_expect(0, "fixed-points", "--map", "double-well", "--param", "eta=0.5", "--box", "-2:2",
                    "--starts", "1", "--deflate", "--json", NULL);
     cJSON *object = program_json();
-    assert_int_equal(cJSON_GetArraySize(member(object, "points")), 3);
+    assert_int_equal(count(object, "points"), 3);
     assert_true(cJSON_IsTrue(member(object, "deflate")));
-    assert_true(json_number(object, "n_converged", NULL) == 1);
+    assert_true(number(object, "n_converged") == 1);
     cJSON_Delete(object);
     program_expect(2, "fixed-points", "--map", "henon", "--deflate", "--method", "anderson", NULL);
     program_complained("method anderson cannot deflate");
@@ -111,9 +82,9 @@ static void test_seeds(void **state)
     cJSON *object = program_json();
     const cJSON *slow = entry(object, "slow_points", 0);
     assert_word(object, "status", "not_converged");
-    assert_int_equal(cJSON_GetArraySize(member(object, "points")), 0);
-    assert_near(json_number(slow, "q", NULL), 1e-4, 1e-9);
-    assert_near(entry(slow, "x", 0)->valuedouble, -1.01, 1e-4);
+    assert_int_equal(count(object, "points"), 0);
+    assert_near(number(slow, "q"), 1e-4, 1e-9);
+    assert_near(number_at(slow, "x", 0), -1.01, 1e-4);
     assert_true(strcmp(cJSON_GetStringValue(member(slow, "refusal")), "ok") != 0);
     cJSON_Delete(object);
     program_expect(1, "fixed-points", "--map", "henon2", "--param", "alpha=-1.02", "--param",
@@ -140,11 +111,11 @@ static void test_synchronous_hopfield(void **state)
     program_expect(0, "fixed-points", "--plugin", PLUGIN_HOPFIELD, "--period", "2", "--prime",
                    "--json", NULL);
     cJSON *object = program_json();
-    assert_int_equal(cJSON_GetArraySize(member(object, "points")), 1);
+    assert_int_equal(count(object, "points"), 1);
     const cJSON *point = entry(object, "points", 0);
-    assert_true(json_number(point, "period", NULL) == 2);
-    assert_true(entry(point, "x", 0)->valuedouble == -1 && entry(point, "x", 1)->valuedouble == -1);
-    assert_true(entry(point, "image", 0)->valuedouble == 1);
+    assert_true(number(point, "period") == 2);
+    assert_true(number_at(point, "x", 0) == -1 && number_at(point, "x", 1) == -1);
+    assert_true(number_at(point, "image", 0) == 1);
     cJSON_Delete(object);
     program_expect(1, "fixed-points", "--plugin", PLUGIN_HOPFIELD, "--period", "1", "--starts", "0",
                    "--x0", "1,1", "--max-iterations", "1", "--method", "anderson", NULL);
@@ -158,7 +129,7 @@ static void test_nothing(void **state)
     program_expect(1, "fixed-points", "--map", "henon", "--period", "5", "--prime", "--deflate",
                    "--starts", "20", "--json", NULL);
     cJSON *object = program_json();
-    assert_true(json_number(object, "n_converged", NULL) == 0);
+    assert_true(number(object, "n_converged") == 0);
     assert_word(object, "status", "not_converged");
     cJSON_Delete(object);
     program_expect(1, "fixed-points", "--map", "circle", "--param", "omega=0.4", "--param", "k=0.1",

@@ -12,36 +12,13 @@
 #include <cmocka.h>
 
 #include "models/model_hdf5.h"
-#include "tests/cli/cli_test_program.h"
+#include "tests/cli/cli_test_json.h"
 
 #include <math.h>
 
-static const char *in(const char *name)
-{
-    static char paths[2][TEST_PATH];
-    static size_t next;
-    next = (next + 1) % 2;
-    return test_path(paths[next], name);
-}
-
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (item == NULL) {
-        fail_msg("%s is missing in %s", key, program_out);
-    }
-    return item;
-}
-
 static double state_of(const cJSON *object, int step, int coordinate)
 {
-    return cJSON_GetArrayItem(cJSON_GetArrayItem(member(object, "states"), step), coordinate)
-        ->valuedouble;
-}
-
-static void assert_word(const cJSON *object, const char *key, const char *word)
-{
-    assert_string_equal(cJSON_GetStringValue(member(object, key)), word);
+    return cJSON_GetArrayItem(entry(object, "states", step), coordinate)->valuedouble;
 }
 
 /* ---- orbit ------------------------------------------------------------------------------------
@@ -53,18 +30,18 @@ static void test_orbit_json(void **state)
     program_expect(0, "orbit", "--map", "henon", "--param", "a=1.4", "--param", "b=0.3", "--x0",
                    "-1.131354477089505,-0.339406343126851", "--steps", "2", "--json", NULL);
     cJSON *object = program_json();
-    assert_int_equal(cJSON_GetArraySize(member(object, "states")), 3);
+    assert_int_equal(count(object, "states"), 3);
     assert_true(fabs(state_of(object, 2, 0) + 1.131354477089505) < 1e-12);
     assert_true(cJSON_IsNull(member(object, "energy")));
     assert_word(object, "status", "ok");
     assert_word(object, "map", "henon");
-    assert_true(json_number(object, "params", "a") == 1.4);
+    assert_true(number(member(object, "params"), "a") == 1.4);
     cJSON_Delete(object);
     program_expect(0, "orbit", "--map", "double-well", "--x0=2", "--param", "eta=0.1", "--ttr",
                    "500", "--steps", "1", "--json", NULL);
     object = program_json();
     assert_true(fabs(state_of(object, 0, 0) - 1) < 1e-12);
-    assert_int_equal(cJSON_GetArraySize(member(object, "energy")), 2);
+    assert_int_equal(count(object, "energy"), 2);
     cJSON_Delete(object);
     program_expect(0, "orbit", "--map", "tent", "--param", "mu=2", "--steps", "60", "--json", NULL);
     object = program_json();
@@ -78,12 +55,12 @@ static void test_orbits_that_end(void **state)
     program_expect(1, "orbit", "--map", "henon", "--x0", "5,5", "--steps", "99", "--json", NULL);
     cJSON *object = program_json();
     assert_word(object, "status", "diverged");
-    assert_true(cJSON_GetArraySize(member(object, "states")) < 99);
+    assert_true(count(object, "states") < 99);
     cJSON_Delete(object);
     program_expect(1, "orbit", "--map", "circle", "--box", "0:5", "--steps", "99", "--json", NULL);
     object = program_json();
     assert_word(object, "status", "left_box");
-    assert_true(json_number(object, "end", NULL) == cJSON_GetArraySize(member(object, "states")));
+    assert_true(number(object, "end") == count(object, "states"));
     cJSON_Delete(object);
     program_expect(1, "orbit", "--map", "layernorm-power", "--param", "n=2", "--x0", "1,1", NULL);
     assert_non_null(strstr(program_out, "status: nan"));
@@ -109,15 +86,15 @@ static void test_orbit_of_a_model(void **state)
     program_expect(0, "orbit", "--model", in("run"), "--prompt", "max_10 ( 2 9 3 ) =", "--steps",
                    "4", "--json", NULL);
     cJSON *object = program_json();
-    const cJSON *first = cJSON_GetArrayItem(member(object, "states"), 0);
+    const cJSON *first = entry(object, "states", 0);
     assert_true(cJSON_GetArraySize(first) % 8 == 0 && cJSON_GetArraySize(first) > 8);
-    assert_int_equal(cJSON_GetArraySize(member(object, "energy")), 5);
+    assert_int_equal(count(object, "energy"), 5);
     cJSON_Delete(object);
     program_expect(0, "orbit-diagram", "--model", in("run"), "--prompt",
                    "max_10 ( 2 9 3 ) =", "--vary", "step_scale", "--from", "0.5", "--to", "1",
                    "--n", "2", "--ttr", "5", "--steps", "3", "--json", NULL);
     object = program_json();
-    assert_int_equal(cJSON_GetArraySize(member(object, "columns")), 2);
+    assert_int_equal(count(object, "columns"), 2);
     cJSON_Delete(object);
 }
 
@@ -159,13 +136,14 @@ static void test_diagram_json(void **state)
         const cJSON *first = cJSON_GetArrayItem(columns, 0);
         const cJSON *last = cJSON_GetArrayItem(columns, 1);
         assert_int_equal(cJSON_GetArraySize(columns), 2);
-        assert_true(json_number(first, "parameter", NULL) == strtod(at[i], NULL));
-        assert_true(json_number(first, "period", NULL) == periods[i]);
-        assert_true(json_number(first, "exponent", NULL) < 0);
-        assert_int_equal(cJSON_GetArraySize(member(first, "values")), 50);
-        assert_true(json_number(last, "parameter", NULL) == 3.9);
+        assert_true(number(first, "parameter") == strtod(at[i], NULL));
+        assert_true(number(first, "period") == periods[i]);
+        assert_true(number(first, "exponent") < 0);
+        assert_int_equal(count(first, "values"), 50);
+        assert_true(number(last, "parameter") == 3.9);
         assert_true(cJSON_IsNull(member(last, "period")));
-        assert_true(json_number(last, "exponent", NULL) > 0.3);
+        assert_true(number(last, "exponent") > 0.3);
+        assert_word(object, "status", "ok");
         cJSON_Delete(object);
     }
 }
@@ -201,7 +179,10 @@ static void test_a_diagram_without_orbits(void **state)
 {
     (void)state;
     program_expect(1, "orbit-diagram", "--map", "logistic", "--vary", "r", "--from", "5", "--to",
-                   "6", "--n", "3", NULL);
+                   "6", "--n", "3", "--json", NULL);
+    cJSON *object = program_json();
+    assert_word(object, "status", "diverged");
+    cJSON_Delete(object);
 }
 
 /* ---- Refusals ---------------------------------------------------------------------------------

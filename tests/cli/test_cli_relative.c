@@ -11,47 +11,12 @@
 
 #include <cmocka.h>
 
-#include "tests/cli/cli_test_program.h"
+#include "tests/cli/cli_test_json.h"
 
 #include <math.h>
 
 #define SCALAR TEST_VECTORS "/eta-scalar.safetensors"
 #define STRICT TEST_VECTORS "/single-token-strict.safetensors"
-
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (item == NULL) {
-        fail_msg("%s is missing in %s", key, program_out);
-    }
-    return item;
-}
-
-static double number(const cJSON *object, const char *key)
-{
-    const cJSON *item = member(object, key);
-    assert_true(cJSON_IsNumber(item));
-    return item->valuedouble;
-}
-
-static const cJSON *entry(const cJSON *object, const char *key, int index)
-{
-    const cJSON *item = cJSON_GetArrayItem(member(object, key), index);
-    assert_non_null(item);
-    return item;
-}
-
-static void assert_word(const cJSON *object, const char *key, const char *word)
-{
-    assert_string_equal(cJSON_GetStringValue(member(object, key)), word);
-}
-
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-    }
-}
 
 /* ---- multipliers -------------------------------------------------------------------------- */
 
@@ -70,7 +35,7 @@ static void test_power(void **state)
     const cJSON *block = entry(object[0], "blocks", 0);
     assert_word(object[0], "status", "ok");
     assert_word(object[0], "pinned_at", "number");
-    assert_near(entry(object[0], "sigma", 0)->valuedouble, 2.0, 0.0);
+    assert_near(number_at(object[0], "sigma", 0), 2.0, 0.0);
     assert_near(number(block, "gauge"), 2.0, 0.0);
     assert_near(number(entry(block, "values", 15), "re"), 0.0, 1e-14);
     assert_near(number(entry(block, "values", 14), "re"), 0.0, 1e-14);
@@ -92,14 +57,14 @@ static void test_model(void **state)
     cJSON *object = program_json();
     assert_word(object, "pinned_at", "trained");
     assert_true(number(object, "residual") <= 1e-11);
-    assert_int_equal(cJSON_GetArraySize(member(object, "blocks")), 3);
+    assert_int_equal(count(object, "blocks"), 3);
     for (int a = 0; a < 3; a++) {
         const cJSON *block = entry(object, "blocks", a);
         assert_word(member(block, "solve"), "status", "ok");
         assert_true(cJSON_IsFalse(member(member(block, "solve"), "conditional")));
         assert_true(number(block, "complex") == 0);
         assert_true(number(block, "kappa") * number(block, "radial") < 0.0);
-        assert_near(number(block, "sigma"), entry(object, "sigma", a)->valuedouble, 0.0);
+        assert_near(number(block, "sigma"), number_at(object, "sigma", a), 0.0);
     }
     cJSON_Delete(object);
     program_expect(0, "multipliers", "--model", SCALAR, "--prompt", "1 2 3", "--solve", NULL);
@@ -131,7 +96,7 @@ static void test_circle(void **state)
 static void test_not_solved(void **state)
 {
     (void)state;
-    program_expect(1, "multipliers", "--model", SCALAR, "--prompt", "1 2 3", "--solve", "--settle",
+    program_expect(1, "multipliers", "--model", SCALAR, "--prompt", "1 2 3", "--solve", "--ttr",
                    "0", "--tol", "1e-17", "--json", NULL);
     cJSON *object = program_json();
     const cJSON *block = entry(object, "blocks", 0);
@@ -152,8 +117,7 @@ static void test_orbit(void **state)
     cJSON *object = program_json();
     const int width = cJSON_GetArraySize(entry(object, "states", 0));
     for (int k = 1; k < 20; k++) {
-        assert_true(entry(object, "energy", k)->valuedouble <=
-                    entry(object, "energy", k - 1)->valuedouble + 1e-11);
+        assert_true(number_at(object, "energy", k) <= number_at(object, "energy", k - 1) + 1e-11);
     }
     cJSON_Delete(object);
     program_expect(0, "orbit", "--model", SCALAR, "--prompt", "1 2 3", "--token", "2", "--chart",
@@ -166,7 +130,7 @@ static void test_orbit(void **state)
     }
     assert_int_equal(cJSON_GetArraySize(last), width);
     assert_near(square, width, 1e-12);
-    assert_int_equal(cJSON_GetArraySize(member(object, "sigma")), 1);
+    assert_int_equal(count(object, "sigma"), 1);
     cJSON_Delete(object);
 }
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "tests/cli/cli_test_program.h"
+#include "tests/cli/cli_test_json.h"
 
 #include <errno.h>
 #include <math.h>
@@ -22,15 +22,6 @@
     "--data", "listops:generate=300", "--width", "8", "--batch", "4", "--window", "16",            \
         "--threads", "2", "--eval-batches", "1", "--log-every", "1"
 #define PROMPT "max_10 ( 2 9 3 ) ="
-
-/* Path of `name` in the test's folder; up to four at a time. */
-static const char *in(const char *name)
-{
-    static char paths[4][TEST_PATH];
-    static size_t next;
-    next = (next + 1) % 4;
-    return test_path(paths[next], name);
-}
 
 static void train(const char *family, const char *name, const char *steps)
 {
@@ -64,11 +55,11 @@ static void test_train_reports(void **state)
     (void)state;
     train("nrgpt", "run", "30");
     cJSON *object = program_json();
-    assert_true(json_number(object, "steps", NULL) >= 30);
-    assert_true(json_number(object, "parameters", NULL) > 100);
-    assert_true(json_number(object, "tokens_per_s", NULL) > 0);
-    const double loss = json_number(object, "loss", NULL);
-    const double val_loss = json_number(object, "val_loss", NULL);
+    assert_true(number(object, "steps") >= 30);
+    assert_true(number(object, "parameters") > 100);
+    assert_true(number(object, "tokens_per_s") > 0);
+    const double loss = number(object, "loss");
+    const double val_loss = number(object, "val_loss");
     assert_true(loss > 0.5 && loss < 3.2 && val_loss > 0.5 && val_loss < 3.2);
     cJSON_Delete(object);
     program_read("run/metrics.csv", program_out);
@@ -86,13 +77,13 @@ static void test_info_counts(void **state)
     const cJSON *tensor;
     cJSON_ArrayForEach(tensor, cJSON_GetObjectItemCaseSensitive(object, "tensors"))
     {
-        sum += json_number(tensor, "parameters", NULL);
+        sum += number(tensor, "parameters");
     }
-    assert_true(fabs(sum - json_number(object, "parameters", NULL)) < 0.5);
-    const double forward = json_number(object, "flops_per_token", "forward");
+    assert_true(fabs(sum - number(object, "parameters")) < 0.5);
+    const double forward = number(member(object, "flops_per_token"), "forward");
     assert_true(forward > 2 * 8 * 8);
-    assert_true(fabs(json_number(object, "flops_per_token", "training") - 3 * forward) < 1e-6);
-    assert_true(json_number(object, "config", "n_embed") >= 8);
+    assert_true(fabs(number(member(object, "flops_per_token"), "training") - 3 * forward) < 1e-6);
+    assert_true(number(member(object, "config"), "n_embed") >= 8);
     cJSON_Delete(object);
     program_expect(0, "info", in("run"), NULL);
     assert_non_null(strstr(program_out, "token_embedding_table.weight"));
@@ -107,7 +98,7 @@ static void test_weights_file_is_a_model(void **state)
     cJSON *whole = program_json();
     program_expect(0, "info", in("run/model.safetensors"), "--json", NULL);
     cJSON *weights = program_json();
-    assert_true(json_number(weights, "parameters", NULL) == json_number(whole, "parameters", NULL));
+    assert_true(number(weights, "parameters") == number(whole, "parameters"));
     cJSON_Delete(whole);
     cJSON_Delete(weights);
     program_expect(0, "trace", in("run/model.safetensors"), "--prompt", "4 12 3", "--steps", "3",
@@ -122,13 +113,13 @@ static void test_eval_scores(void **state)
     (void)state;
     program_expect(0, "eval", in("run"), "--n-prompts", "20", "--max-new", "8", "--json", NULL);
     cJSON *object = program_json();
-    const double loss = json_number(object, "val_loss", NULL);
-    assert_true(fabs(json_number(object, "perplexity", NULL) - exp(loss)) < 1e-9 * exp(loss));
-    assert_true(json_number(object, "n", NULL) > 100);
-    const double greedy = json_number(object, "accuracy", "greedy");
-    const double sampled = json_number(object, "accuracy", "sampled");
+    const double loss = number(object, "val_loss");
+    assert_true(fabs(number(object, "perplexity") - exp(loss)) < 1e-9 * exp(loss));
+    assert_true(number(object, "n") > 100);
+    const double greedy = number(member(object, "accuracy"), "greedy");
+    const double sampled = number(member(object, "accuracy"), "sampled");
     assert_true(greedy >= 0 && greedy <= 1 && sampled >= 0 && sampled <= 1);
-    assert_true(json_number(object, "accuracy", "n") >= 20);
+    assert_true(number(member(object, "accuracy"), "n") >= 20);
     cJSON_Delete(object);
     program_expect(0, "eval", in("run"), "--n-prompts", "20", "--max-new", "8", "--part", "all",
                    NULL);
@@ -145,7 +136,7 @@ static void test_eval_of_test_prompts_alone(void **state)
     program_expect(0, "eval", in("run"), "--data", spec, "--json", NULL);
     cJSON *object = program_json();
     assert_true(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(object, "val_loss")));
-    assert_true(json_number(object, "accuracy", "n") <= 2);
+    assert_true(number(member(object, "accuracy"), "n") <= 2);
     cJSON_Delete(object);
 }
 
@@ -178,8 +169,8 @@ static void test_trace_writes_file_and_figure(void **state)
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(object, "tokens")), 7);
     assert_int_equal(cJSON_GetArraySize(energy), 7);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetArrayItem(energy, 3)), 7);
-    assert_true(json_number(object, "steps", NULL) >= 6);
-    const double rising = json_number(object, "rising_fraction", NULL);
+    assert_true(number(object, "steps") >= 6);
+    const double rising = number(object, "rising_fraction");
     assert_true(rising >= 0 && rising <= 1);
     cJSON_Delete(object);
     assert_true(exists("trace.h5") && exists("trace.svg"));

@@ -11,54 +11,24 @@
 
 #include <cmocka.h>
 
-#include "tests/cli/cli_test_program.h"
+#include "tests/cli/cli_test_json.h"
 
 #include <math.h>
 
 #define PI 3.14159265358979323846
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (item == NULL) {
-        fail_msg("%s is missing in %s", key, program_out);
-    }
-    return item;
-}
-
-static double number(const cJSON *object, const char *key)
-{
-    const cJSON *item = member(object, key);
-    assert_true(cJSON_IsNumber(item));
-    return item->valuedouble;
-}
-
-static const cJSON *entry(const cJSON *object, const char *key, int index)
-{
-    const cJSON *item = cJSON_GetArrayItem(member(object, key), index);
-    assert_non_null(item);
-    return item;
-}
-
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-    }
-}
-
 /* Values of the first block are (2 − r)(1 − ε(1 − cos 2πj/n)) for the modes j listed. */
 static void assert_ring(const cJSON *object, double r, double eps, double n, const int *modes,
-                        int count)
+                        int n_modes)
 {
     const cJSON *block = entry(object, "blocks", 0);
-    assert_int_equal(cJSON_GetArraySize(member(block, "values")), count);
-    assert_true(number(block, "n_converged") == count && number(block, "n_confirmed") == count);
-    for (int j = 0; j < count; j++) {
+    assert_int_equal(count(block, "values"), n_modes);
+    assert_true(number(block, "n_converged") == n_modes && number(block, "n_confirmed") == n_modes);
+    for (int j = 0; j < n_modes; j++) {
         const double coupling = 1.0 - eps * (1.0 - cos(2.0 * PI * modes[j] / n));
         assert_near(number(entry(block, "values", j), "re"), (2.0 - r) * coupling, 1e-10);
         assert_true(number(entry(block, "values", j), "im") == 0.0);
-        assert_true(entry(block, "residuals", j)->valuedouble < 1e-11);
+        assert_true(number_at(block, "residuals", j) < 1e-11);
         assert_true(cJSON_IsTrue(entry(block, "confirmed", j)));
     }
 }

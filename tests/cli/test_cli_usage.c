@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "tests/cli/cli_test_program.h"
+#include "tests/cli/cli_test_json.h"
 
 #define SMALL                                                                                      \
     "--data", "listops:generate=200", "--width", "8", "--batch", "4", "--window", "16",            \
@@ -225,8 +225,8 @@ static void test_selftest_on_reference_vectors(void **state)
     program_expect(0, "selftest", "--vectors", path, "--json", NULL);
     cJSON *object = program_json();
     assert_true(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, "pass")));
-    assert_true(json_number(object, "n_passed", NULL) >= 9);
-    assert_true(json_number(object, "n_failed", NULL) <= 0);
+    assert_true(number(object, "n_passed") >= 9);
+    assert_true(number(object, "n_failed") <= 0);
     cJSON_Delete(object);
 }
 

@@ -178,6 +178,47 @@ static void newton_jvp(dyn_map *map, const double *x, const double *v, double *y
     }
 }
 
+static double tangency(double e, size_t i, double x)
+{
+    (void)i;
+    return x - e * (x - 1.0) * (x - 1.0) * (x - 1.0);
+}
+
+static double tangency_slope(double e, size_t i, double x)
+{
+    (void)i;
+    return 1.0 - 3.0 * e * (x - 1.0) * (x - 1.0);
+}
+
+static double trenches(double eta, size_t i, double x)
+{
+    return i == 0 ? x - x * x * x : wells(eta, i, x);
+}
+
+static double trenches_slope(double eta, size_t i, double x)
+{
+    return i == 0 ? 1.0 - 3.0 * x * x : wells_slope(eta, i, x);
+}
+
+static void bent_step(dyn_map *map, const double *x, double *y)
+{
+    const double u = x[0] - 1.0;
+    (void)map;
+    y[1] = 0.5 * x[1] + u * u;
+    y[0] = x[0] - u * u * u;
+}
+
+static void bent_jvp(dyn_map *map, const double *x, const double *v, double *y, double *jv)
+{
+    const double u = x[0] - 1.0;
+    const double first = v[0];
+    jv[1] = 0.5 * v[1] + 2.0 * u * first;
+    jv[0] = (1.0 - 3.0 * u * u) * first;
+    if (y != NULL) {
+        bent_step(map, x, y);
+    }
+}
+
 static kern_status clone(dyn_map **out, const dyn_map *map, kern_error *err)
 {
     return dyn_map_create_like(out, map, err);
@@ -207,6 +248,17 @@ static const entry entries[] = {
                           .size = 2,
                           .param = {"unused", 0.0, ""}},
     [BASIN_MAP_DRIFT] = {RULE_KIND("drift"), 1, {"speed", 1e-3, ""}, drift, one, NULL},
+    [BASIN_MAP_TANGENCY] =
+        {RULE_KIND("tangency"), 1, {"e", 1e-3, ""}, tangency, tangency_slope, NULL},
+    [BASIN_MAP_TRENCHES] =
+        {RULE_KIND("trenches"), 2, {"eta", 0.5, ""}, trenches, trenches_slope, NULL},
+    [BASIN_MAP_BENT] = {.kind = {.name = "bent",
+                                 .formula = "of a test",
+                                 .step = bent_step,
+                                 .jvp = bent_jvp,
+                                 .clone = clone},
+                        .size = 2,
+                        .param = {"unused", 0.0, ""}},
 };
 
 dyn_map *basin_map_make(basin_map which)

@@ -29,7 +29,13 @@ typedef enum basin_map {
     /* Newton's method for z³ = 1 in the plane; three basins with one fractal boundary. */
     BASIN_MAP_NEWTON,
     /* Nothing settles: x + 1e-3 on the line. */
-    BASIN_MAP_DRIFT
+    BASIN_MAP_DRIFT,
+    /* x − e·(x − 1)³: 1 attracts as (2 e t)^(-1/2). Parameter e. */
+    BASIN_MAP_TANGENCY,
+    /* (x − u³, y/2 + u²) with u = x − 1: the same along a curve, y ≈ 2u². */
+    BASIN_MAP_BENT,
+    /* x − x³ beside a double well in y: (0, ±1) attract slowly along x and at once along y. */
+    BASIN_MAP_TRENCHES
 } basin_map;
 
 /* Makes a map; parameters are set with dyn_map_set_param. */

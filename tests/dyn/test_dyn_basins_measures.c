@@ -139,6 +139,20 @@ static dyn_uncertainty measure(const dyn_map *map, double low, double high,
     return out;
 }
 
+/* The options that callers get find the exponent of a smooth boundary. */
+static void test_default_options(void **state)
+{
+    dyn_map *map = maps_make("double-well", "eta=0.5");
+    const dyn_uncertainty_options u = dyn_uncertainty_options_default();
+    (void)state;
+    dyn_uncertainty out = measure(map, -1.5, 1.5, &u);
+    assert_int_equal(out.status, KERN_OK);
+    assert_true(out.n_fitted >= 3 && out.exponent_error < 0.2);
+    MAPS_CLOSE(out.exponent, 1.0, 3.0 * out.exponent_error);
+    dyn_uncertainty_fini(&out);
+    dyn_map_destroy(map);
+}
+
 /* Within ±√3, which maps to 0, only 0 is on the boundary: f = 2ε, and α = 1 within three standard
  * errors. (Beyond, preimages of 0 accumulate on ±√5, and f is no power.) */
 static void test_smooth_boundary(void **state)
@@ -379,7 +393,7 @@ int main(void)
         cmocka_unit_test(test_cantor_boundary),   cmocka_unit_test(test_newton_boundary),
         cmocka_unit_test(test_no_boundary),       cmocka_unit_test(test_match),
         cmocka_unit_test(test_double_well_sweep), cmocka_unit_test(test_sweep_over_divergence),
-        cmocka_unit_test(test_henon_sweep),
+        cmocka_unit_test(test_default_options),   cmocka_unit_test(test_henon_sweep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "dyn/dyn_branch.h"
+#include "dyn/dyn_normal_form.h"
 #include "kernels/kern_blas.h"
 #include "tests/dyn/dyn_test_maps.h"
 
@@ -141,13 +142,54 @@ static void test_alpha(void **state)
     MAPS_CLOSE(wide / narrow, -2.502907875095893, 1e-5);
 }
 
+/* The state of a cycle that is nearest the critical point ½. */
+static size_t nearest_critical(const dyn_branch_event *event)
+{
+    size_t nearest = 0;
+    for (size_t i = 0; i < event->period; i++) {
+        if (fabs(event->states[i] - 0.5) < fabs(event->states[nearest] - 0.5)) {
+            nearest = i;
+        }
+    }
+    return nearest;
+}
+
+/* All flips are supercritical: b > 0 follows from the negative Schwarzian derivative of the map. At
+ * the state nearest ½ the iterates look alike after a change of scale by α, and b, whose unit is
+ * 1/x², grows by α² from one doubling to the next, but for corrections of order δ^{−k}; those of
+ * rounding grow as α^{2k} ε. */
+static void test_coefficients(void **state)
+{
+    const dyn_branch_tree *tree = *state;
+    dyn_map *map = maps_make("logistic", "");
+    double before = 0.0;
+    for (size_t k = 0; k < DEPTH; k++) {
+        const dyn_branch_event *event = find(&tree->branches[k], DYN_BRANCH_PD);
+        dyn_normal *normal = NULL;
+        dyn_normal_form form;
+        map->params[0] = event->parameter;
+        MAPS_OK(dyn_normal_create(&normal, map, event->period, maps_err));
+        dyn_normal_find(normal, event->states + nearest_critical(event), DYN_NORMAL_PD, (double)NAN,
+                        &form);
+        dyn_normal_destroy(normal);
+        assert_int_equal(form.status, KERN_OK);
+        assert_int_equal(form.criticality, DYN_SUPERCRITICAL);
+        assert_true(form.coefficient > 1e3 * form.error);
+        assert_int_equal(event->criticality, DYN_SUPERCRITICAL);
+        if (k >= 4) {
+            MAPS_CLOSE(form.coefficient / before, 2.502907875095893 * 2.502907875095893, 2e-2);
+        }
+        before = form.coefficient;
+    }
+    dyn_map_destroy(map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_flips),
-        cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_superstable),
-        cmocka_unit_test(test_alpha),
+        cmocka_unit_test(test_flips),        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_superstable),  cmocka_unit_test(test_alpha),
+        cmocka_unit_test(test_coefficients),
     };
     kern_runtime_init();
     return cmocka_run_group_tests(tests, follow, release);

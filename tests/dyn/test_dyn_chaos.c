@@ -148,6 +148,100 @@ static void test_growth_has_a_say(void **state)
     dyn_map_destroy(map);
 }
 
+/* ---- GALI: difference quotients ------------------------------------------------------------- */
+
+/* A turning state whose tangents grow by 2 and by 2 e^{−gap}, but for errors of 1e-10. */
+static void turn(dyn_map *map, const double *x, double *y)
+{
+    (void)map;
+    y[0] = x[0] + 0.61803398874989485;
+    y[1] = x[1];
+}
+
+static void turn_jvp(dyn_map *map, const double *x, const double *v, double *y, double *jv)
+{
+    const double length = hypot(v[0], v[1]);
+    const double out[] = {2.0 * v[0] + 1e-10 * length * cos(1e3 * x[0] + v[1]),
+                          2.0 * exp(-map->params[0]) * v[1] +
+                              1e-10 * length * sin(1e3 * x[0] + v[0])};
+    memcpy(jv, out, sizeof out);
+    if (y != NULL) {
+        turn(map, x, y);
+    }
+}
+
+static const dyn_param gap_info[] = {{"gap", 0.0, "of the exponents"}};
+static const dyn_map_kind turning = {
+    .name = "turning", .formula = "two rates", .step = turn, .jvp = turn_jvp};
+
+/* Below the noise the index falls to any threshold by chance. With a gap of 0.3 it gets there
+ * before a power law could, which is chaos; with 0.004 it does not, and nothing is decided. */
+static void test_gali_noise(void **state)
+{
+    static const double gaps[] = {0.3, 0.004};
+    static const dyn_chaos verdicts[] = {DYN_CHAOS_CHAOTIC, DYN_CHAOS_UNDECIDED};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        dyn_map *map = NULL;
+        MAPS_OK(dyn_map_create(&map, &turning, 2, gap_info, 1, maps_err));
+        map->params[0] = gaps[i];
+        map->approximate_jvp = true;
+        dyn_gali_options o = dyn_gali_options_default();
+        o.steps = 60000;
+        dyn_gali g = gali_of(map, NULL, &o);
+        assert_true(g.noisy && g.fell > 0 && g.value > 1e-12);
+        assert_true(exp(-gaps[i] * (double)g.fell) < 10 * DYN_GALI_NOISE);
+        assert_verdict(g.verdict, verdicts[i]);
+        dyn_gali_fini(&g);
+        map->approximate_jvp = false; /* exact products may say all they can */
+        g = gali_of(map, NULL, &o);
+        assert_false(g.noisy);
+        dyn_gali_fini(&g);
+        dyn_map_destroy(map);
+    }
+}
+
+/* x' = 2x on both circles ends at 0 by rounding, where vectors grow: nothing is decided. */
+static void double_angles(dyn_map *map, const double *x, double *y)
+{
+    (void)map;
+    y[0] = 2.0 * x[0];
+    y[1] = 2.0 * x[1];
+}
+
+static void double_jvp(dyn_map *map, const double *x, const double *v, double *y, double *jv)
+{
+    jv[0] = 2.0 * v[0] + 0.5 * v[1];
+    jv[1] = 0.25 * v[1];
+    if (y != NULL) {
+        double_angles(map, x, y);
+    }
+}
+
+static const dyn_map_kind doubling = {
+    .name = "doubling", .formula = "2x", .step = double_angles, .jvp = double_jvp};
+
+static void test_gali_collapse(void **state)
+{
+    static const double circles[] = {1.0, 1.0};
+    static const double x0[] = {0.3, 0.7};
+    static const double rest[] = {0.0, 0.0};
+    dyn_map *map = NULL;
+    const dyn_gali_options o = dyn_gali_options_default();
+    (void)state;
+    MAPS_OK(dyn_map_create(&map, &doubling, 2, NULL, 0, maps_err));
+    map->periods = circles;
+    dyn_gali g = gali_of(map, x0, &o);
+    assert_true(g.collapsed);
+    assert_verdict(g.verdict, DYN_CHAOS_UNDECIDED);
+    dyn_gali_fini(&g);
+    g = gali_of(map, rest, &o); /* who begins there means it */
+    assert_false(g.collapsed);
+    assert_verdict(g.verdict, DYN_CHAOS_CHAOTIC);
+    dyn_gali_fini(&g);
+    dyn_map_destroy(map);
+}
+
 static void test_gali_lost_and_refused(void **state)
 {
     dyn_gali_options o = dyn_gali_options_default();
@@ -180,7 +274,7 @@ static void test_gali_lost_and_refused(void **state)
     map = maps_make("logistic", "");
     o = dyn_gali_options_default();
     assert_int_not_equal(dyn_gali_init(&g, map, map->start, &o, &err), KERN_OK);
-    maps_error(&err, KERN_INVALID_ARGUMENT, "a map of one has no such index");
+    maps_error(&err, KERN_INVALID_ARGUMENT, "one coordinate, in which no tangent vectors");
     dyn_map_destroy(map);
 }
 
@@ -365,7 +459,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exponential_fall), cmocka_unit_test(test_regular_laws),
-        cmocka_unit_test(test_growth_has_a_say), cmocka_unit_test(test_gali_lost_and_refused),
+        cmocka_unit_test(test_growth_has_a_say), cmocka_unit_test(test_gali_noise),
+        cmocka_unit_test(test_gali_collapse),    cmocka_unit_test(test_gali_lost_and_refused),
         cmocka_unit_test(test_series),           cmocka_unit_test(test_against_definition),
         cmocka_unit_test(test_sampling),         cmocka_unit_test(test_workers_and_refusals),
         cmocka_unit_test(test_standard_map),

@@ -463,6 +463,70 @@ static bool stop_at_once(void *context, size_t done, size_t total)
     return done < 5;
 }
 
+/* ---- Difference quotients ----------------------------------------------------------------- */
+
+/* The Hénon-type map with a jvp of difference quotients, with the default tolerance. */
+static dyn_curve follow_quotients(dyn_normal_kind kind, double alpha, double beta)
+{
+    static const poly_term terms[] = {
+        {0, 1.0, -1, {0, 1}}, {1, 1.0, 0, {0}}, {1, -1.0, 1, {1}}, {1, -1.0, -1, {0, 2}}, {0}};
+    const double half = 0.5 * (1.0 + beta);
+    const double fixed = -half + sqrt(half * half + alpha);
+    const double y[] = {fixed, fixed};
+    double x[2];
+    dyn_map *map = poly_make(2, terms, POLY_APPROXIMATE);
+    dyn_curve curve;
+    kern_error err = {0};
+    poly_to_state(map, y, x);
+    map->params[0] = alpha;
+    map->params[1] = beta;
+    dyn_curve_options o = curve_options(kind, "p", "q", 20.0);
+    if (dyn_curve_init(&curve, map, x, &o, &err) != KERN_OK) {
+        fail_msg("%s", err.text);
+    }
+    dyn_map_destroy(map);
+    for (size_t i = 0; i < curve.n_points; i++) {
+        for (size_t j = 0; j < 2; j++) { /* bounds are met but for the residual */
+            assert_true(fabs(curve.points[i].parameters[j]) <= 20.0 + DYN_CURVE_NOISE);
+        }
+        assert_true(curve.points[i].residual <= DYN_CURVE_NOISE);
+    }
+    assert_int_equal(curve.ends[0], DYN_CURVE_END_BOUND);
+    assert_int_equal(curve.ends[1], DYN_CURVE_END_BOUND);
+    return curve;
+}
+
+/* NS: β = 1, from R1 at α = −1 to R2 at 3; PD: α = 3(1 + β)²/4, with R2 at β = 1. There no
+ * coefficient can be had from such a Jacobian, and none is given. */
+static void test_quotients(void **state)
+{
+    (void)state;
+    dyn_curve curve = follow_quotients(DYN_NORMAL_NS, 0.5, 1.0);
+    for (size_t i = 0; i < curve.n_points; i++) {
+        MAPS_CLOSE(curve.points[i].parameters[1], 1.0, 1e-7);
+    }
+    size_t met = 0;
+    for (size_t i = 0; i < curve.n_events; i++) {
+        const dyn_curve_event *event = &curve.events[i];
+        if (event->kind == DYN_CURVE_R1 || event->kind == DYN_CURVE_R2) {
+            MAPS_CLOSE(event->at.parameters[0], event->kind == DYN_CURVE_R1 ? -1.0 : 3.0, 1e-6);
+            assert_true(isnan(event->at.form.coefficient));
+            met++;
+        }
+    }
+    assert_int_equal(met, 2);
+    dyn_curve_fini(&curve);
+    curve = follow_quotients(DYN_NORMAL_PD, 1.08, 0.2);
+    assert_int_equal(curve.n_events > 0, 1);
+    for (size_t i = 0; i < curve.n_events; i++) {
+        if (curve.events[i].kind == DYN_CURVE_R2) {
+            MAPS_CLOSE(curve.events[i].at.parameters[1], 1.0, 1e-6);
+            assert_true(isnan(curve.events[i].at.form.coefficient));
+        }
+    }
+    dyn_curve_fini(&curve);
+}
+
 static void test_refusals(void **state)
 {
     static const double x[] = {-0.6, -0.6, -0.6, -0.6};
@@ -550,6 +614,7 @@ int main(void)
         cmocka_unit_test(test_a_closed_curve),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_no_such_point),
+        cmocka_unit_test(test_quotients),
         cmocka_unit_test(test_few_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

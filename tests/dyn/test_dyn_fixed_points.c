@@ -2,62 +2,15 @@
  *
  * Fixed points and cycles: closed forms, complete lists, and searches that find nothing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/dyn/dyn_points_check.h"
 
-#include <cmocka.h>
-
-#include "dyn/dyn_fixed_points.h"
 #include "dyn/dyn_shooting.h"
 #include "kernels/kern_blas.h"
 #include "tests/dyn/dyn_fault_maps.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double two_pi = 6.283185307179586477;
-
-static dyn_fixed_points_options options_of(size_t period, size_t starts, const double *low,
-                                           const double *high)
-{
-    dyn_fixed_points_options o = dyn_fixed_points_options_default();
-    o.period = period;
-    o.n_starts = starts;
-    o.low = low;
-    o.high = high;
-    return o;
-}
-
-static dyn_fixed_points search(dyn_map *map, const dyn_fixed_points_options *o)
-{
-    dyn_fixed_points out;
-    kern_error err = {0};
-    if (dyn_fixed_points_init(&out, map, o, &err) != KERN_OK) {
-        fail_msg("%s", err.text);
-    }
-    size_t failed = 0;
-    size_t hits = 0;
-    for (size_t i = 0; i < KERN_STATUS_COUNT; i++) {
-        failed += out.failures[i];
-    }
-    for (size_t i = 0; i < out.n_cycles; i++) {
-        hits += out.cycles[i].hits;
-    }
-    assert_int_equal(out.n_requested, o->n_given + o->n_starts);
-    assert_int_equal(out.n_converged + failed, out.n_requested);
-    assert_int_equal(hits, out.n_converged);
-    return out;
-}
-
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-    }
-}
 
 /* ---- Closed forms ------------------------------------------------------------------------- */
 
@@ -75,14 +28,14 @@ static void test_logistic_points(void **state)
         dyn_map *map = dyn_test_named("logistic", cases[i].assignment, NULL, NULL);
         const double r = cases[i].r;
         const double other = 1.0 - 1.0 / r;
-        const dyn_fixed_points_options o = options_of(1, 30, &low, &high);
-        dyn_fixed_points f = search(map, &o);
+        const dyn_fixed_points_options o = points_options(1, 30, &low, &high);
+        dyn_fixed_points f = points_search(map, &o);
         const size_t zero = other < 0.0 ? 1 : 0;
         assert_int_equal(f.n_cycles, 2);
-        assert_near(f.cycles[zero].states[0], 0.0, 1e-12);
-        assert_near(f.cycles[1 - zero].states[0], other, 1e-12);
-        assert_near(f.cycles[zero].multipliers.blocks[0].re[0], r, 1e-9);
-        assert_near(f.cycles[1 - zero].multipliers.blocks[0].re[0], 2.0 - r, 1e-9);
+        MAPS_CLOSE(f.cycles[zero].states[0], 0.0, 1e-12);
+        MAPS_CLOSE(f.cycles[1 - zero].states[0], other, 1e-12);
+        MAPS_CLOSE(f.cycles[zero].multipliers.blocks[0].re[0], r, 1e-9);
+        MAPS_CLOSE(f.cycles[1 - zero].multipliers.blocks[0].re[0], 2.0 - r, 1e-9);
         assert_true(f.cycles[zero].stable == (r < 1.0));
         assert_true(f.cycles[1 - zero].stable == (r > 1.0 && r < 3.0));
         dyn_fixed_points_fini(&f);
@@ -98,21 +51,21 @@ static void test_logistic_cycle(void **state)
     static const double high = 1.0;
     dyn_map *map = dyn_test_named("logistic", "r=3.2", NULL, NULL);
     const double root = sqrt(0.2 * 4.2);
-    dyn_fixed_points_options o = options_of(2, 60, &low, &high);
+    dyn_fixed_points_options o = points_options(2, 60, &low, &high);
     (void)state;
-    dyn_fixed_points f = search(map, &o);
+    dyn_fixed_points f = points_search(map, &o);
     assert_int_equal(f.n_cycles, 3);
     assert_true(f.cycles[0].period == 1 && f.cycles[1].period == 1 && f.cycles[2].period == 2);
     assert_int_equal(f.n_converged, f.n_requested);
     dyn_fixed_points_fini(&f);
     o.prime = true;
-    f = search(map, &o);
+    f = points_search(map, &o);
     assert_int_equal(f.n_cycles, 1);
     const dyn_cycle *cycle = &f.cycles[0];
     double image;
-    assert_near(cycle->states[0], (4.2 - root) / 6.4, 1e-12);
-    assert_near(cycle->states[1], (4.2 + root) / 6.4, 1e-12);
-    assert_near(cycle->multipliers.blocks[0].re[0], 0.16, 1e-9);
+    MAPS_CLOSE(cycle->states[0], (4.2 - root) / 6.4, 1e-12);
+    MAPS_CLOSE(cycle->states[1], (4.2 + root) / 6.4, 1e-12);
+    MAPS_CLOSE(cycle->multipliers.blocks[0].re[0], 0.16, 1e-9);
     assert_true(cycle->stable && cycle->residual < 1e-15);
     map->kind->step(map, cycle->states, &image);
     assert_true(image == cycle->image[0]);
@@ -142,15 +95,15 @@ static void test_planar_points(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         dyn_map *map = dyn_test_named(cases[i].name, NULL, NULL, NULL);
-        const dyn_fixed_points_options o = options_of(1, 40, low, high);
-        dyn_fixed_points f = search(map, &o);
+        const dyn_fixed_points_options o = points_options(1, 40, low, high);
+        dyn_fixed_points f = points_search(map, &o);
         assert_int_equal(f.n_cycles, 2);
         for (size_t j = 0; j < 2; j++) {
-            assert_near(f.cycles[j].states[0], cases[i].x[j], 1e-12);
-            assert_near(f.cycles[j].states[1], cases[i].y[j], 1e-12);
+            MAPS_CLOSE(f.cycles[j].states[0], cases[i].x[j], 1e-12);
+            MAPS_CLOSE(f.cycles[j].states[1], cases[i].y[j], 1e-12);
             for (size_t m = 0; m < 2; m++) {
-                assert_near(f.cycles[j].multipliers.blocks[0].re[m], cases[i].multipliers[j][m],
-                            1e-12);
+                MAPS_CLOSE(f.cycles[j].multipliers.blocks[0].re[m], cases[i].multipliers[j][m],
+                           1e-12);
             }
             assert_false(f.cycles[j].stable);
             assert_int_equal(f.cycles[j].returns, KERN_OK);
@@ -165,18 +118,18 @@ static void test_given_start(void **state)
 {
     static const double given[4] = {2.97, 4.15, 2.98, 4.14};
     dyn_map *map = dyn_test_named("ikeda", "u=0.9", NULL, NULL);
-    dyn_fixed_points_options o = options_of(1, 0, NULL, NULL);
+    dyn_fixed_points_options o = points_options(1, 0, NULL, NULL);
     (void)state;
     o.given = given;
     o.n_given = 2;
-    dyn_fixed_points f = search(map, &o);
+    dyn_fixed_points f = points_search(map, &o);
     assert_int_equal(f.n_cycles, 1);
     assert_int_equal(f.n_converged, 2);
-    assert_near(f.cycles[0].states[0], 2.97213162, 1e-8);
-    assert_near(f.cycles[0].states[1], 4.14594642, 1e-8);
-    assert_near(f.cycles[0].spectral_radius, 0.9, 1e-12);
-    assert_near(f.cycles[0].multipliers.blocks[0].re[0], 0.851719, 1e-6);
-    assert_near(f.cycles[0].multipliers.blocks[0].im[0], 0.290816, 1e-6);
+    MAPS_CLOSE(f.cycles[0].states[0], 2.97213162, 1e-8);
+    MAPS_CLOSE(f.cycles[0].states[1], 4.14594642, 1e-8);
+    MAPS_CLOSE(f.cycles[0].spectral_radius, 0.9, 1e-12);
+    MAPS_CLOSE(f.cycles[0].multipliers.blocks[0].re[0], 0.851719, 1e-6);
+    MAPS_CLOSE(f.cycles[0].multipliers.blocks[0].im[0], 0.290816, 1e-6);
     assert_true(f.cycles[0].stable);
     dyn_fixed_points_fini(&f);
     dyn_map_destroy(map);
@@ -189,25 +142,25 @@ static void test_standard_map(void **state)
     const double low[2] = {0, 0};
     const double high[2] = {two_pi, two_pi};
     dyn_map *map = dyn_test_named("standard", "k=0.971635", NULL, NULL);
-    dyn_fixed_points_options o = options_of(1, 60, low, high);
+    dyn_fixed_points_options o = points_options(1, 60, low, high);
     bool found = false;
     (void)state;
-    dyn_fixed_points f = search(map, &o);
+    dyn_fixed_points f = points_search(map, &o);
     assert_int_equal(f.n_cycles, 2);
-    assert_near(f.cycles[0].states[0], 0.0, 1e-12);
-    assert_near(f.cycles[1].states[0], two_pi / 2.0, 1e-12);
-    assert_near(f.cycles[0].multipliers.blocks[0].re[0], 2.584750456693, 1e-11);
-    assert_near(f.cycles[0].multipliers.blocks[0].re[1], 0.386884543307, 1e-11);
+    MAPS_CLOSE(f.cycles[0].states[0], 0.0, 1e-12);
+    MAPS_CLOSE(f.cycles[1].states[0], two_pi / 2.0, 1e-12);
+    MAPS_CLOSE(f.cycles[0].multipliers.blocks[0].re[0], 2.584750456693, 1e-11);
+    MAPS_CLOSE(f.cycles[0].multipliers.blocks[0].re[1], 0.386884543307, 1e-11);
     dyn_fixed_points_fini(&f);
     o.period = 2;
     o.prime = true;
-    f = search(map, &o);
+    f = points_search(map, &o);
     for (size_t i = 0; i < f.n_cycles; i++) {
         for (size_t t = 0; t < 2; t++) {
             const double *x = f.cycles[i].states + 2 * t;
             found = found || fmax(fabs(x[0] - 1.3346302), fabs(x[1] - 2.6692604)) < 6e-8;
         }
-        assert_near(
+        MAPS_CLOSE(
             f.cycles[i].multipliers.blocks[0].re[0] * f.cycles[i].multipliers.blocks[0].re[1] -
                 f.cycles[i].multipliers.blocks[0].im[0] * f.cycles[i].multipliers.blocks[0].im[1],
             1.0, 1e-9);
@@ -224,16 +177,16 @@ static void test_tangency(void **state)
     static const double low = 0.05;
     static const double high = 0.98;
     dyn_map *map = dyn_test_named("logistic", "r=3.8284271247461900976", NULL, NULL);
-    dyn_fixed_points_options o = options_of(3, 40, &low, &high);
+    dyn_fixed_points_options o = points_options(3, 40, &low, &high);
     (void)state;
     o.prime = true;
     o.merge = 1e-3;
-    dyn_fixed_points f = search(map, &o);
+    dyn_fixed_points f = points_search(map, &o);
     assert_int_equal(f.n_cycles, 1);
-    assert_near(f.cycles[0].states[0], 0.1599288184463, 1e-4);
-    assert_near(f.cycles[0].states[1], 0.5143552770620, 1e-4);
-    assert_near(f.cycles[0].states[2], 0.9563178419736, 1e-4);
-    assert_near(f.cycles[0].multipliers.blocks[0].re[0], 1.0, 1e-2);
+    MAPS_CLOSE(f.cycles[0].states[0], 0.1599288184463, 1e-4);
+    MAPS_CLOSE(f.cycles[0].states[1], 0.5143552770620, 1e-4);
+    MAPS_CLOSE(f.cycles[0].states[2], 0.9563178419736, 1e-4);
+    MAPS_CLOSE(f.cycles[0].multipliers.blocks[0].re[0], 1.0, 1e-2);
     dyn_fixed_points_fini(&f);
     dyn_map_destroy(map);
 }
@@ -251,15 +204,15 @@ static void test_henon_cycles(void **state)
     dyn_map *map = dyn_test_named("henon", NULL, NULL, NULL);
     (void)state;
     for (size_t p = 1; p <= 10; p++) {
-        dyn_fixed_points_options o = options_of(p, 400, low, high);
+        dyn_fixed_points_options o = points_options(p, 400, low, high);
         size_t trapped = 0;
         o.prime = true;
-        dyn_fixed_points f = search(map, &o);
+        dyn_fixed_points f = points_search(map, &o);
         for (size_t i = 0; i < f.n_cycles; i++) {
             const dyn_multipliers_block *b = &f.cycles[i].multipliers.blocks[0];
             assert_int_equal(f.cycles[i].period, p);
             assert_true(f.cycles[i].residual < 1e-14);
-            assert_near(b->re[0] * b->re[1] / pow(-0.3, (double)p), 1.0, 1e-6);
+            MAPS_CLOSE(b->re[0] * b->re[1] / pow(-0.3, (double)p), 1.0, 1e-6);
             trapped += f.cycles[i].states[0] > -1.3 && f.cycles[i].states[1] > -0.33 ? 1U : 0U;
         }
         assert_int_equal(trapped, counts[p - 1]);
@@ -276,13 +229,13 @@ static void test_cat_cycles(void **state)
     static const double low[2] = {0, 0};
     static const double high[2] = {1, 1};
     dyn_map *map = dyn_test_named("cat", NULL, NULL, NULL);
-    dyn_fixed_points_options o = options_of(2, 200, low, high);
+    dyn_fixed_points_options o = points_options(2, 200, low, high);
     (void)state;
-    dyn_fixed_points f = search(map, &o);
+    dyn_fixed_points f = points_search(map, &o);
     assert_int_equal(f.n_cycles, 1 + 2);
     dyn_fixed_points_fini(&f);
     o.period = 3;
-    f = search(map, &o);
+    f = points_search(map, &o);
     assert_int_equal(f.n_cycles, 1 + 5);
     dyn_fixed_points_fini(&f);
     dyn_map_destroy(map);
@@ -293,11 +246,11 @@ static void test_repeats(void **state)
     static const double low[2] = {-1.5, -0.5};
     static const double high[2] = {1.5, 0.5};
     dyn_map *map = dyn_test_named("henon", NULL, NULL, NULL);
-    dyn_fixed_points_options o = options_of(7, 100, low, high);
+    dyn_fixed_points_options o = points_options(7, 100, low, high);
     (void)state;
     o.settle = 25;
-    dyn_fixed_points a = search(map, &o);
-    dyn_fixed_points b = search(map, &o);
+    dyn_fixed_points a = points_search(map, &o);
+    dyn_fixed_points b = points_search(map, &o);
     assert_int_equal(a.n_cycles, b.n_cycles);
     for (size_t i = 0; i < a.n_cycles; i++) {
         assert_memory_equal(a.cycles[i].states, b.cycles[i].states,
@@ -306,7 +259,7 @@ static void test_repeats(void **state)
         assert_true(i == 0 || a.cycles[i].period >= a.cycles[i - 1].period);
     }
     o.seed = 2;
-    dyn_fixed_points c = search(map, &o);
+    dyn_fixed_points c = points_search(map, &o);
     assert_true(c.n_converged != a.n_converged || c.cycles[0].hits != a.cycles[0].hits);
     dyn_fixed_points_fini(&a);
     dyn_fixed_points_fini(&b);
@@ -325,17 +278,17 @@ static void test_standard_centre(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         dyn_map *map = dyn_test_named("standard", cases[i].assignment, NULL, NULL);
-        dyn_fixed_points_options o = options_of(1, 0, NULL, NULL);
+        dyn_fixed_points_options o = points_options(1, 0, NULL, NULL);
         o.given = given;
         o.n_given = 1;
-        dyn_fixed_points f = search(map, &o);
+        dyn_fixed_points f = points_search(map, &o);
         assert_int_equal(f.n_cycles, 1);
         const dyn_multipliers_block *b = &f.cycles[0].multipliers.blocks[0];
-        assert_near(f.cycles[0].states[0], two_pi / 2.0, 1e-12);
-        assert_near(b->re[0] + b->re[1], 2.0 - cases[i].k, 1e-12);
+        MAPS_CLOSE(f.cycles[0].states[0], two_pi / 2.0, 1e-12);
+        MAPS_CLOSE(b->re[0] + b->re[1], 2.0 - cases[i].k, 1e-12);
         assert_true((b->im[0] != 0.0) == (cases[i].k < 4.0));
-        assert_near(f.cycles[0].spectral_radius < 1.0 + 1e-12 ? 1.0 : 0.0,
-                    cases[i].k < 4.0 ? 1.0 : 0.0, 0.0);
+        MAPS_CLOSE(f.cycles[0].spectral_radius < 1.0 + 1e-12 ? 1.0 : 0.0,
+                   cases[i].k < 4.0 ? 1.0 : 0.0, 0.0);
         dyn_fixed_points_fini(&f);
         dyn_map_destroy(map);
     }
@@ -382,10 +335,10 @@ static void test_synchronous_cycle(void **state)
     (void)state;
     assert_int_equal(dyn_map_create(&map, &kind, 2, NULL, 0, NULL), KERN_OK);
     for (size_t m = 0; m < 3; m++) {
-        dyn_fixed_points_options o = options_of(2, 50, low, high);
+        dyn_fixed_points_options o = points_options(2, 50, low, high);
         o.method = dyn_method_find(methods[m]);
         o.prime = true;
-        dyn_fixed_points f = search(map, &o);
+        dyn_fixed_points f = points_search(map, &o);
         assert_int_equal(f.n_cycles, 1);
         const dyn_cycle *c = &f.cycles[0];
         assert_int_equal(c->period, 2);
@@ -395,10 +348,10 @@ static void test_synchronous_cycle(void **state)
         assert_true(c->spectral_radius == 0.0 && c->returns == KERN_OK);
         dyn_fixed_points_fini(&f);
         o.period = 1;
-        f = search(map, &o);
+        f = points_search(map, &o);
         assert_int_equal(f.n_cycles, 2);
         for (size_t i = 0; i < 2; i++) {
-            assert_near(f.cycles[i].states[0] * f.cycles[i].states[1], -1.0, 0.0);
+            MAPS_CLOSE(f.cycles[i].states[0] * f.cycles[i].states[1], -1.0, 0.0);
         }
         dyn_fixed_points_fini(&f);
     }
@@ -416,12 +369,12 @@ static void test_tent_cycles(void **state)
     dyn_map *map = dyn_test_named("tent", "mu=2", NULL, NULL);
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        dyn_fixed_points_options o = options_of(periods[i], 400, &low, &high);
+        dyn_fixed_points_options o = points_options(periods[i], 400, &low, &high);
         o.prime = true;
-        dyn_fixed_points f = search(map, &o);
+        dyn_fixed_points f = points_search(map, &o);
         assert_int_equal(f.n_cycles, counts[i]);
         for (size_t c = 0; c < f.n_cycles; c++) {
-            assert_near(f.cycles[c].spectral_radius, pow(2.0, (double)periods[i]), 1e-12);
+            MAPS_CLOSE(f.cycles[c].spectral_radius, pow(2.0, (double)periods[i]), 1e-12);
             assert_true(f.cycles[c].residual < 1e-15);
         }
         dyn_fixed_points_fini(&f);
@@ -433,7 +386,7 @@ static void test_tent_cycles(void **state)
 
 static void assert_nothing(dyn_map *map, dyn_fixed_points_options o, kern_status why)
 {
-    dyn_fixed_points f = search(map, &o);
+    dyn_fixed_points f = points_search(map, &o);
     assert_int_equal(f.n_cycles, 0);
     assert_int_equal(f.n_converged, 0);
     assert_int_equal(f.failures[why], f.n_requested);
@@ -448,18 +401,18 @@ static void test_nothing(void **state)
     static const double low[2] = {-1.5, -0.5};
     static const double high[2] = {1.5, 0.5};
     static const double beyond[2] = {7.0, 7.0};
-    dyn_fixed_points_options o = options_of(3, 50, low, high);
+    dyn_fixed_points_options o = points_options(3, 50, low, high);
     dyn_fixed_points f;
     (void)state;
     o.prime = true;
     dyn_map *map = dyn_test_named("henon", NULL, NULL, NULL);
-    f = search(map, &o);
+    f = points_search(map, &o);
     assert_true(f.n_cycles == 0 && f.n_converged == 0);
     dyn_fixed_points_fini(&f);
     dyn_map_destroy(map);
     o.prime = false;
     assert_nothing(dyn_test_translation(2, DYN_TEST_FAULT_NONE), o, KERN_SINGULAR);
-    o = options_of(1, 0, NULL, NULL);
+    o = points_options(1, 0, NULL, NULL);
     o.given = beyond;
     o.n_given = 1;
     assert_nothing(dyn_test_translation(2, DYN_TEST_FAULT_NAN), o, KERN_NAN);
@@ -476,9 +429,9 @@ static void test_no_point_of_a_norm(void **state)
     static const double low[5] = {-2, -2, -2, -2, -2};
     static const double high[5] = {2, 2, 2, 2, 2};
     dyn_map *map = dyn_test_named("layernorm-power", "n=5", NULL, NULL);
-    const dyn_fixed_points_options o = options_of(1, 25, low, high);
+    const dyn_fixed_points_options o = points_options(1, 25, low, high);
     (void)state;
-    dyn_fixed_points f = search(map, &o);
+    dyn_fixed_points f = points_search(map, &o);
     assert_true(f.n_cycles == 0 && f.n_converged == 0);
     dyn_fixed_points_fini(&f);
     dyn_map_destroy(map);
@@ -502,7 +455,7 @@ static void test_solver(void **state)
     goal = (dyn_chain_goal){.tol = 1e-11, .max_iterations = 50};
     r = dyn_shooting_solve(solver, states, 2, &goal);
     assert_true(r.status == KERN_OK && r.iterations > 0 && r.residual < 1e-15);
-    assert_near(dyn_chain_residual(map, states, 2, gap), r.residual, 0.0);
+    MAPS_CLOSE(dyn_chain_residual(map, states, 2, gap), r.residual, 0.0);
     goal.max_iterations = 0;
     r = dyn_shooting_solve(solver, states, 2, &goal);
     assert_true(r.status == KERN_OK && r.iterations == 0);
@@ -539,18 +492,19 @@ static void test_refused(void **state)
     kern_error err = {0};
     size_t total = 0;
     (void)state;
-    assert_refused(map, options_of(1, 10, low, high), "coordinate 1 of the box reaches from 0 to");
-    assert_refused(map, options_of(1, 10, NULL, NULL), "10 starts need a box");
-    assert_refused(map, options_of(1, 0, NULL, NULL), "at least one start");
-    assert_refused(map, options_of(0, 10, low, higher), "a cycle of 0 states of 2 numbers");
-    dyn_fixed_points_options o = options_of(301, 10, low, higher);
+    assert_refused(map, points_options(1, 10, low, high),
+                   "coordinate 1 of the box reaches from 0 to");
+    assert_refused(map, points_options(1, 10, NULL, NULL), "10 starts need a box");
+    assert_refused(map, points_options(1, 0, NULL, NULL), "at least one start");
+    assert_refused(map, points_options(0, 10, low, higher), "a cycle of 0 states of 2 numbers");
+    dyn_fixed_points_options o = points_options(301, 10, low, higher);
     o.method = dyn_method_find("newton");
     assert_refused(map, o, "the product at most 600");
-    o = options_of(1, 10, low, higher);
+    o = points_options(1, 10, low, higher);
     o.method = dyn_method_find("anderson");
     o.deflate = true;
     assert_refused(map, o, "method anderson cannot deflate");
-    o = options_of(1, 10, low, higher);
+    o = points_options(1, 10, low, higher);
     o.tol = (double)NAN;
     assert_refused(map, o, "the tolerance is nan");
     o.tol = 1e-10;

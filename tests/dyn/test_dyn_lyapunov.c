@@ -3,21 +3,14 @@
  * Lyapunov exponents: exact ones, identities that hold for any orbit, chaotic reference values, and
  * every way in which an orbit can be lost.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/dyn/dyn_test_maps.h"
 
 #include "dyn/dyn_lyapunov.h"
 #include "kernels/kern_blas.h"
 #include "kernels/kern_lapack.h"
 #include "tests/dyn/dyn_fault_maps.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double ln2 = 0.693147180559945309;
 
@@ -38,13 +31,6 @@ static dyn_lyapunov_options options_of(size_t k, size_t steps)
     o.k = k;
     o.steps = steps;
     return o;
-}
-
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-    }
 }
 
 static double sum_of(const dyn_lyapunov *l)
@@ -79,9 +65,9 @@ static void test_logistic_periodic(void **state)
         o.window = 20; /* whole cycles, whose means do not scatter */
         dyn_lyapunov l = compute(map, &x0, &o);
         assert_int_equal(l.status, KERN_OK);
-        assert_near(l.exponents[0], cases[i].exponent, 1e-9);
-        assert_near(l.standard_errors[0], 0.0, 1e-9);
-        assert_near(l.kaplan_yorke, 0.0, 0.0);
+        MAPS_CLOSE(l.exponents[0], cases[i].exponent, 1e-9);
+        MAPS_CLOSE(l.standard_errors[0], 0.0, 1e-9);
+        MAPS_CLOSE(l.kaplan_yorke, 0.0, 0.0);
         dyn_lyapunov_fini(&l);
         dyn_map_destroy(map);
     }
@@ -113,16 +99,16 @@ static void test_constant_jacobian(void **state)
     dyn_lyapunov_options o = options_of(2, 500);
     dyn_lyapunov l = compute(map, NULL, &o);
     (void)state;
-    assert_near(l.exponents[0], log(1.1), 1e-12);
-    assert_near(l.exponents[1], log(0.8), 1e-12);
-    assert_near(l.kaplan_yorke, 1.0 + log(1.1) / -log(0.8), 1e-11);
+    MAPS_CLOSE(l.exponents[0], log(1.1), 1e-12);
+    MAPS_CLOSE(l.exponents[1], log(0.8), 1e-12);
+    MAPS_CLOSE(l.kaplan_yorke, 1.0 + log(1.1) / -log(0.8), 1e-11);
     dyn_lyapunov_fini(&l);
     dyn_map_destroy(map);
     map = dyn_test_named("cat", NULL, NULL, NULL);
     l = compute(map, NULL, &o);
-    assert_near(l.exponents[0], 0.962423650119207, 1e-12);
-    assert_near(l.exponents[1], -0.962423650119207, 1e-12);
-    assert_near(l.kaplan_yorke, 2.0, 1e-9);
+    MAPS_CLOSE(l.exponents[0], 0.962423650119207, 1e-12);
+    MAPS_CLOSE(l.exponents[1], -0.962423650119207, 1e-12);
+    MAPS_CLOSE(l.kaplan_yorke, 2.0, 1e-9);
     assert_int_equal(l.kaplan_yorke_status, KERN_OK);
     dyn_lyapunov_fini(&l);
     dyn_map_destroy(map);
@@ -137,7 +123,7 @@ static void test_quadratic(void **state)
     dyn_lyapunov l = compute(map, NULL, &o);
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        assert_near(l.exponents[i], log(fabs(multipliers[i])), 1e-12);
+        MAPS_CLOSE(l.exponents[i], log(fabs(multipliers[i])), 1e-12);
     }
     dyn_lyapunov_fini(&l);
     dyn_map_destroy(map);
@@ -153,9 +139,9 @@ static void test_ikeda_sink(void **state)
     dyn_lyapunov_options o = options_of(2, 20000);
     dyn_lyapunov l = compute(map, x0, &o);
     (void)state;
-    assert_near(l.exponents[0], log(0.9), 1e-4);
-    assert_near(l.exponents[1], log(0.9), 1e-4);
-    assert_near(sum_of(&l), 2.0 * log(0.9), 1e-12);
+    MAPS_CLOSE(l.exponents[0], log(0.9), 1e-4);
+    MAPS_CLOSE(l.exponents[1], log(0.9), 1e-4);
+    MAPS_CLOSE(sum_of(&l), 2.0 * log(0.9), 1e-12);
     dyn_lyapunov_fini(&l);
     dyn_map_destroy(map);
 }
@@ -201,7 +187,7 @@ static void test_linear_spectrum(void **state)
     dyn_lyapunov_options o = options_of(TOP + 2, 3000);
     dyn_lyapunov l = compute(map, NULL, &o);
     for (size_t i = 0; i < TOP; i++) {
-        assert_near(l.exponents[i], moduli[i], 1e-3);
+        MAPS_CLOSE(l.exponents[i], moduli[i], 1e-3);
         assert_true(i == 0 || l.exponents[i] <= l.exponents[i - 1]);
     }
     dyn_lyapunov_fini(&l);
@@ -211,8 +197,8 @@ static void test_linear_spectrum(void **state)
     for (size_t i = 0; i < N; i++) {
         sum += moduli[i];
     }
-    assert_near(sum_of(&l), sum, 1e-11);
-    assert_near(l.mean_log_abs_det, sum, 1e-11);
+    MAPS_CLOSE(sum_of(&l), sum, 1e-11);
+    MAPS_CLOSE(l.mean_log_abs_det, sum, 1e-11);
     dyn_lyapunov_fini(&l);
     dyn_map_destroy(map);
     free(matrix);
@@ -236,14 +222,59 @@ static void test_synchronised_ring(void **state)
     }
     qsort(shifts, N, sizeof shifts[0], descend);
     dyn_lyapunov l = compute(map, x0, &o);
-    assert_near(l.exponents[0], ln2, 0.02);
+    MAPS_CLOSE(l.exponents[0], ln2, 0.02);
     for (size_t i = 0; i < N; i++) {
-        assert_near(l.exponents[i] - l.exponents[0], shifts[i], 1e-4);
+        MAPS_CLOSE(l.exponents[i] - l.exponents[0], shifts[i], 1e-4);
     }
     /* Weak coupling expands the volume, so no dimension is defined. */
     assert_true(sum_of(&l) > 0.0);
     assert_int_equal(l.kaplan_yorke_status, KERN_NOT_FOUND);
     dyn_lyapunov_fini(&l);
+    dyn_map_destroy(map);
+}
+
+/* On an invariant circle, and on a torus of an area-preserving map, an exponent is 0 and its sign
+ * chance: it counts as 0, with what a sign would make of it beside. */
+static void test_neutral_exponents(void **state)
+{
+    static const double orbit[] = {3.0, 0.1};
+    dyn_map *map = dyn_test_named("delayed-logistic", "r=2.1", NULL, NULL);
+    (void)state;
+    for (size_t steps = 1000; steps <= 4000; steps += 500) { /* some signs are negative */
+        dyn_lyapunov_options o = options_of(2, steps);
+        dyn_lyapunov l = compute(map, NULL, &o);
+        assert_int_equal(l.n_neutral, 1);
+        assert_true(l.kaplan_yorke_status == KERN_OK && l.kaplan_yorke == 1.0);
+        assert_true(l.kaplan_yorke_low == 0.0);
+        assert_true(l.kaplan_yorke_high > 1.0 && l.kaplan_yorke_high < 1.2);
+        dyn_lyapunov_fini(&l);
+    }
+    dyn_map_destroy(map);
+    map = dyn_test_named("standard", "k=0.5", NULL, NULL);
+    dyn_lyapunov_options o = options_of(2, 4000);
+    dyn_lyapunov l = compute(map, orbit, &o);
+    assert_int_equal(l.n_neutral, 2);
+    assert_true(l.kaplan_yorke == 2.0 && l.kaplan_yorke_high == 2.0);
+    dyn_lyapunov_fini(&l);
+    dyn_map_destroy(map);
+}
+
+/* The interval of a chaotic orbit's dimension holds it, and shrinks with the steps. */
+static void test_dimension_interval(void **state)
+{
+    dyn_map *map = dyn_test_named("henon", NULL, NULL, NULL);
+    double width[2] = {0};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        dyn_lyapunov_options o = options_of(2, i == 0 ? 4000 : 64000);
+        dyn_lyapunov l = compute(map, NULL, &o);
+        width[i] = l.kaplan_yorke_high - l.kaplan_yorke_low;
+        assert_true(l.n_neutral == 0 && l.kaplan_yorke_low < l.kaplan_yorke);
+        assert_true(l.kaplan_yorke < l.kaplan_yorke_high);
+        assert_true(width[i] > 0.0 && width[i] < 0.1);
+        dyn_lyapunov_fini(&l);
+    }
+    assert_true(width[1] < 0.6 * width[0]);
     dyn_map_destroy(map);
 }
 
@@ -302,8 +333,8 @@ static void test_sums(void **state)
         dyn_lyapunov_options o = options_of(2, 5000);
         dyn_lyapunov l = compute(map, NULL, &o);
         assert_int_equal(l.status, KERN_OK);
-        assert_near(sum_of(&l), cases[i].sum, 1e-9);
-        assert_near(l.mean_log_abs_det, cases[i].sum, 1e-9);
+        MAPS_CLOSE(sum_of(&l), cases[i].sum, 1e-9);
+        MAPS_CLOSE(l.mean_log_abs_det, cases[i].sum, 1e-9);
         dyn_lyapunov_fini(&l);
         dyn_map_destroy(map);
     }
@@ -325,8 +356,8 @@ static void test_repeats(void **state)
     assert_memory_equal(a.exponents, b.exponents, 2 * sizeof *a.exponents);
     assert_memory_equal(a.standard_errors, b.standard_errors, 2 * sizeof *a.exponents);
     assert_memory_equal(a.series, b.series, 48 * sizeof *a.series);
-    assert_near(one.exponents[0], a.exponents[0], 1e-9);
-    assert_near(one.mean_log_abs_det, log(0.3), 1e-12);
+    MAPS_CLOSE(one.exponents[0], a.exponents[0], 1e-9);
+    MAPS_CLOSE(one.mean_log_abs_det, log(0.3), 1e-12);
     assert_int_equal(one.kaplan_yorke_status, KERN_NOT_FOUND);
     assert_true(isnan(one.kaplan_yorke));
     assert_int_equal(a.n_windows, 24);
@@ -335,7 +366,7 @@ static void test_repeats(void **state)
     for (size_t w = 0; w < a.n_windows; w++) {
         mean += a.series[w * 2] / 24.0;
     }
-    assert_near(mean, a.exponents[0], 1e-12);
+    MAPS_CLOSE(mean, a.exponents[0], 1e-12);
     dyn_lyapunov_fini(&a);
     dyn_lyapunov_fini(&b);
     dyn_lyapunov_fini(&one);
@@ -361,10 +392,10 @@ static void test_linear_blocks(void **state)
     for (size_t block = 0; block < N / WIDTH; block++) {
         o.block = block;
         dyn_lyapunov l = compute(map, NULL, &o);
-        assert_near(l.exponents[0], expected[block * WIDTH], 1e-11);
-        assert_near(l.exponents[1], expected[block * WIDTH + 1], 1e-11);
-        assert_near(l.mean_log_abs_det, expected[block * WIDTH] + expected[block * WIDTH + 1],
-                    1e-11);
+        MAPS_CLOSE(l.exponents[0], expected[block * WIDTH], 1e-11);
+        MAPS_CLOSE(l.exponents[1], expected[block * WIDTH + 1], 1e-11);
+        MAPS_CLOSE(l.mean_log_abs_det, expected[block * WIDTH] + expected[block * WIDTH + 1],
+                   1e-11);
         dyn_lyapunov_fini(&l);
     }
     dyn_map_destroy(map);
@@ -383,7 +414,7 @@ static void test_driven_blocks(void **state)
         dyn_lyapunov l = compute(map, NULL, &o);
         assert_int_equal(l.status, KERN_OK);
         assert_true(l.standard_errors[0] > 1e-5 && l.standard_errors[0] < 5e-3);
-        assert_near(l.exponents[0], exact[block], 5.0 * l.standard_errors[0]);
+        MAPS_CLOSE(l.exponents[0], exact[block], 5.0 * l.standard_errors[0]);
         dyn_lyapunov_fini(&l);
     }
     dyn_map_destroy(map);
@@ -414,10 +445,10 @@ static void test_chaos(void **state)
         dyn_lyapunov l = compute(map, cases[i].start, &o);
         assert_true(l.standard_errors[0] > 0.0 && l.standard_errors[0] < 5e-4);
         for (size_t j = 0; j < l.k; j++) {
-            assert_near(l.exponents[j], cases[i].exponents[j], 2e-3);
+            MAPS_CLOSE(l.exponents[j], cases[i].exponents[j], 2e-3);
         }
         if (l.k == 2) {
-            assert_near(l.kaplan_yorke, cases[i].dimension, 1e-3);
+            MAPS_CLOSE(l.kaplan_yorke, cases[i].dimension, 1e-3);
         } else {
             assert_int_equal(l.kaplan_yorke_status, KERN_NOT_FOUND);
         }
@@ -567,6 +598,8 @@ int main(void)
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_escape),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_neutral_exponents),
+        cmocka_unit_test(test_dimension_interval),
         cmocka_unit_test(test_edges),
     };
     kern_runtime_init();

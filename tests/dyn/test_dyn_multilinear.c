@@ -39,11 +39,12 @@ static void test_henon(void **state)
 
 /* The p-th iterate of the logistic map at r = 4 is sin²(2^p t) with x = sin² t. With D = d/dx =
  * (1/sin 2t) d/dt, derivatives follow from f(t) = ½ − ½ cos(2^{p+1} t); the p-th iterate varies
- * over distances of 4^{−p}. */
+ * over distances of 4^{−p}, which a difference of the whole iterate would soon not resolve. The
+ * phase 2^{p+1} t is right to 2^{p+1} ε. */
 static void test_iterates_of_the_logistic_map(void **state)
 {
     (void)state;
-    for (size_t p = 1; p <= 6; p++) {
+    for (size_t p = 1; p <= 16; p++) {
         dyn_map *map = maps_make("logistic", "r=4");
         dyn_multilinear *m = make(map, p);
         const double t = 0.4;
@@ -65,11 +66,11 @@ static void test_iterates_of_the_logistic_map(void **state)
         MAPS_CLOSE(out, first, 1e-13 * k * k);
         MAPS_CLOSE(y, 0.5 - 0.5 * cos(k * t), 1e-14 * k);
         dyn_multilinear_second(m, &x, &one, &one, &out);
-        MAPS_CLOSE(out / (k * k * k * k), second / (k * k * k * k), 1e-12);
-        assert_true(fabs(out - second) <= 10.0 * dyn_multilinear_error(m));
+        MAPS_CLOSE(out / (k * k * k * k), second / (k * k * k * k), 1e-13 + 1e-15 * k);
+        MAPS_CLOSE(out, second, 10.0 * dyn_multilinear_error(m) + 1e-15 * pow(k, 5.0));
         dyn_multilinear_third(m, &x, &one, &one, &one, &out);
-        MAPS_CLOSE(out / pow(k, 6.0), third / pow(k, 6.0), 1e-10);
-        assert_true(fabs(out - third) <= 10.0 * dyn_multilinear_error(m));
+        MAPS_CLOSE(out / pow(k, 6.0), third / pow(k, 6.0), 1e-11 + 1e-15 * k);
+        MAPS_CLOSE(out, third, 10.0 * dyn_multilinear_error(m) + 1e-15 * pow(k, 7.0));
         dyn_multilinear_destroy(m);
         dyn_map_destroy(map);
     }
@@ -171,6 +172,78 @@ static void test_polynomial(void **state)
     check_polynomial(POLY_PLAIN, 1e-13, 1e-11);
 }
 
+/* Iterates in three coordinates: B against differences of products by the Jacobian of F^p, and C,
+ * in directions that differ, against differences of B, both extrapolated once: h⁴ and ε/h remain.
+ */
+static void test_iterates_of_a_polynomial(void **state)
+{
+    const double h = 1e-3;
+    double y[4][3];
+    double x[4][3];
+    double at[3];
+    double side[4][3];
+    double out[3];
+    (void)state;
+    dyn_map *map = poly_make(3, cubic, POLY_PLAIN);
+    dyn_test_fill(y[0], 12, 3);
+    for (size_t i = 0; i < 4; i++) {
+        poly_to_state(map, y[i], x[i]);
+    }
+    for (size_t p = 2; p <= 3; p++) {
+        dyn_multilinear *m = make(map, p);
+        for (size_t third = 0; third < 2; third++) {
+            for (size_t k = 0; k < 4; k++) {
+                const double step = (k % 2 == 0 ? h : -h) * (k < 2 ? 1.0 : 2.0);
+                for (size_t i = 0; i < 3; i++) {
+                    at[i] = x[0][i] + step * x[1][i];
+                }
+                if (third == 1) {
+                    dyn_multilinear_second(m, at, x[2], x[3], side[k]);
+                } else {
+                    dyn_multilinear_first(m, at, x[2], NULL, side[k]);
+                }
+            }
+            if (third == 1) {
+                dyn_multilinear_third(m, x[0], x[1], x[2], x[3], out);
+            } else {
+                dyn_multilinear_second(m, x[0], x[1], x[2], out);
+            }
+            for (size_t i = 0; i < 3; i++) {
+                const double near = (side[0][i] - side[1][i]) / (2.0 * h);
+                const double far = (side[2][i] - side[3][i]) / (4.0 * h);
+                const double expected = near + (near - far) / 3.0;
+                MAPS_CLOSE(out[i], expected, 1e-7 * fmax(1.0, fabs(expected)));
+            }
+        }
+        dyn_multilinear_destroy(m);
+    }
+    dyn_map_destroy(map);
+}
+
+/* Three directions that are one array are treated apart from three equal ones. */
+static void test_equal_directions(void **state)
+{
+    double x[3];
+    double a[3][3];
+    double apart[3];
+    double alike[3];
+    (void)state;
+    dyn_map *map = poly_make(3, cubic, POLY_PLAIN);
+    dyn_multilinear *m = make(map, 3);
+    dyn_test_fill(x, 3, 3);
+    dyn_test_fill(a[0], 3, 4);
+    for (size_t i = 0; i < 3; i++) {
+        a[1][i] = a[2][i] = a[0][i];
+    }
+    dyn_multilinear_third(m, x, a[0], a[1], a[2], apart);
+    dyn_multilinear_third(m, x, a[0], a[0], a[0], alike);
+    for (size_t i = 0; i < 3; i++) {
+        MAPS_CLOSE(alike[i], apart[i], 1e-10 * fmax(1.0, fabs(apart[i])));
+    }
+    dyn_multilinear_destroy(m);
+    dyn_map_destroy(map);
+}
+
 /* Differences of differences: the noise of the products is what remains. */
 static void test_an_approximate_product(void **state)
 {
@@ -263,6 +336,8 @@ int main(void)
         cmocka_unit_test(test_iterates_of_the_logistic_map),
         cmocka_unit_test(test_ikeda),
         cmocka_unit_test(test_polynomial),
+        cmocka_unit_test(test_iterates_of_a_polynomial),
+        cmocka_unit_test(test_equal_directions),
         cmocka_unit_test(test_an_approximate_product),
         cmocka_unit_test(test_complex_directions),
         cmocka_unit_test(test_edges),

@@ -2,20 +2,13 @@
  *
  * Multipliers of fixed points and cycles: closed forms, identities, blocks, and what goes wrong.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/dyn/dyn_test_maps.h"
 
 #include "dyn/dyn_multipliers.h"
 #include "kernels/kern_blas.h"
 #include "tests/dyn/dyn_fault_maps.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static dyn_multipliers compute(dyn_map *map, const double *states, const dyn_multipliers_options *o)
 {
@@ -25,13 +18,6 @@ static dyn_multipliers compute(dyn_map *map, const double *states, const dyn_mul
         fail_msg("%s", err.text);
     }
     return out;
-}
-
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-    }
 }
 
 /* ---- Closed forms ------------------------------------------------------------------------- */
@@ -73,11 +59,11 @@ static void test_planar_points(void **state)
         const dyn_multipliers_block *b = &m.blocks[0];
         assert_true(m.status == KERN_OK && m.n_blocks == 1 && b->n == 2 && m.period == 1);
         for (size_t j = 0; j < 2; j++) {
-            assert_near(b->re[j], cases[i].re[j], 4e-12);
-            assert_near(b->im[j], cases[i].im[j], 4e-12);
+            MAPS_CLOSE(b->re[j], cases[i].re[j], 4e-12);
+            MAPS_CLOSE(b->im[j], cases[i].im[j], 4e-12);
             assert_true(b->residuals[j] < 1e-14);
         }
-        assert_near(m.spectral_radius, hypot(cases[i].re[0], cases[i].im[0]), 4e-12);
+        MAPS_CLOSE(m.spectral_radius, hypot(cases[i].re[0], cases[i].im[0]), 4e-12);
         dyn_multipliers_fini(&m);
         dyn_map_destroy(map);
     }
@@ -92,12 +78,12 @@ static void test_ikeda_sink(void **state)
     dyn_multipliers_options o = dyn_multipliers_options_default();
     (void)state;
     dyn_map_iterate(map, x, 400, x);
-    assert_near(x[0], 2.97213162, 1e-8);
-    assert_near(x[1], 4.14594642, 1e-8);
+    MAPS_CLOSE(x[0], 2.97213162, 1e-8);
+    MAPS_CLOSE(x[1], 4.14594642, 1e-8);
     dyn_multipliers m = compute(map, x, &o);
-    assert_near(m.blocks[0].re[0], 0.851719, 1e-6);
-    assert_near(m.blocks[0].im[0], 0.290816, 1e-6);
-    assert_near(m.spectral_radius, 0.9, 1e-12);
+    MAPS_CLOSE(m.blocks[0].re[0], 0.851719, 1e-6);
+    MAPS_CLOSE(m.blocks[0].im[0], 0.290816, 1e-6);
+    MAPS_CLOSE(m.spectral_radius, 0.9, 1e-12);
     assert_true(m.stable);
     dyn_multipliers_fini(&m);
     dyn_map_destroy(map);
@@ -117,12 +103,12 @@ static void test_quadratic(void **state)
         dyn_map *map = dyn_test_named("quadratic", cases[i].eta, "lambda=5,1,0.5", NULL);
         dyn_multipliers_options o = dyn_multipliers_options_default();
         dyn_multipliers m = compute(map, map->start, &o);
-        assert_near(m.blocks[0].re[0], cases[i].values[0], 1e-14);
-        assert_near(m.blocks[0].re[1], cases[i].values[2], 1e-14);
-        assert_near(m.blocks[0].re[2], cases[i].values[1], 1e-14);
+        MAPS_CLOSE(m.blocks[0].re[0], cases[i].values[0], 1e-14);
+        MAPS_CLOSE(m.blocks[0].re[1], cases[i].values[2], 1e-14);
+        MAPS_CLOSE(m.blocks[0].re[2], cases[i].values[1], 1e-14);
         assert_true(m.stable == cases[i].stable);
         /* A normal matrix grows by its radius, so the first power decides while it shrinks. */
-        assert_near(m.blocks[0].transient_growth, cases[i].stable ? 0.995 : pow(1.005, 20), 1e-12);
+        MAPS_CLOSE(m.blocks[0].transient_growth, cases[i].stable ? 0.995 : pow(1.005, 20), 1e-12);
         assert_int_equal(m.blocks[0].transient_step, cases[i].stable ? 1 : 20);
         dyn_multipliers_fini(&m);
         dyn_map_destroy(map);
@@ -137,14 +123,14 @@ static void test_standard_centre(void **state)
     (void)state;
     dyn_map *map = dyn_test_named("standard", "k=3.99", NULL, NULL);
     dyn_multipliers m = compute(map, centre, &o);
-    assert_near(m.spectral_radius, 1.0, 1e-12);
+    MAPS_CLOSE(m.spectral_radius, 1.0, 1e-12);
     assert_true(m.blocks[0].im[0] > 0.05 && m.blocks[0].im[1] == -m.blocks[0].im[0]);
     dyn_multipliers_fini(&m);
     dyn_map_destroy(map);
     map = dyn_test_named("standard", "k=4.01", NULL, NULL);
     m = compute(map, centre, &o);
     assert_true(m.blocks[0].re[0] < -1.05 && m.blocks[0].im[0] == 0.0);
-    assert_near(m.blocks[0].re[0] * m.blocks[0].re[1], 1.0, 1e-12);
+    MAPS_CLOSE(m.blocks[0].re[0] * m.blocks[0].re[1], 1.0, 1e-12);
     dyn_multipliers_fini(&m);
     dyn_map_destroy(map);
 }
@@ -161,7 +147,7 @@ static void test_two_cycle(void **state)
     o.period = 2;
     o.vectors = true;
     dyn_multipliers m = compute(map, states, &o);
-    assert_near(m.blocks[0].re[0], 4.0 + 2.0 * r - r * r, 1e-13);
+    MAPS_CLOSE(m.blocks[0].re[0], 4.0 + 2.0 * r - r * r, 1e-13);
     assert_true(m.blocks[0].residuals[0] <= 1e-15 && fabs(m.blocks[0].vectors[0]) == 1.0);
     dyn_multipliers_fini(&m);
     dyn_map_destroy(map);
@@ -213,7 +199,7 @@ static void test_order(void **state)
         assert_true(!(m.blocks[0].im[i] > 0.0) || m.blocks[0].im[i + 1] == -m.blocks[0].im[i]);
     }
     for (size_t i = 5; i < N; i++) {
-        assert_near(m.blocks[0].re[i], re[i], 1e-13);
+        MAPS_CLOSE(m.blocks[0].re[i], re[i], 1e-13);
     }
     dyn_multipliers_fini(&m);
     dyn_map_destroy(map);
@@ -246,23 +232,23 @@ static void test_blocks(void **state)
     dyn_map *map = dyn_test_linear(N, matrix, BLOCKS);
     dyn_multipliers m = compute(map, map->start, &o);
     assert_true(m.n_blocks == BLOCKS && m.stable);
-    assert_near(m.spectral_radius, 0.9, 1e-14);
-    assert_near(m.blocks[0].spectral_radius, 0.5, 1e-7);
-    assert_near(m.blocks[1].re[0], 0.3, 1e-14);
-    assert_near(m.blocks[1].im[0], 0.7, 1e-14);
-    assert_near(m.blocks[1].im[1], -0.7, 1e-14);
-    assert_near(m.blocks[2].re[0], 0.9, 1e-14);
-    assert_near(m.blocks[2].re[1], -0.2, 1e-14);
+    MAPS_CLOSE(m.spectral_radius, 0.9, 1e-14);
+    MAPS_CLOSE(m.blocks[0].spectral_radius, 0.5, 1e-7);
+    MAPS_CLOSE(m.blocks[1].re[0], 0.3, 1e-14);
+    MAPS_CLOSE(m.blocks[1].im[0], 0.7, 1e-14);
+    MAPS_CLOSE(m.blocks[1].im[1], -0.7, 1e-14);
+    MAPS_CLOSE(m.blocks[2].re[0], 0.9, 1e-14);
+    MAPS_CLOSE(m.blocks[2].re[1], -0.2, 1e-14);
     /* ‖[[a, b], [0, a]]‖₂ = b/2 + √(b²/4 + a²); m c μ^{m−1} is 10 at both m = 1 and m = 2. */
-    assert_near(m.blocks[0].transient_growth, 5.0 + sqrt(25.0 + 0.25), 1e-12);
+    MAPS_CLOSE(m.blocks[0].transient_growth, 5.0 + sqrt(25.0 + 0.25), 1e-12);
     assert_int_equal(m.blocks[0].transient_step, 1);
-    assert_near(m.blocks[1].transient_growth, hypot(0.3, 0.7), 1e-14);
+    MAPS_CLOSE(m.blocks[1].transient_growth, hypot(0.3, 0.7), 1e-14);
     dyn_multipliers_fini(&m);
     o.block = 1;
     o.vectors = true;
     m = compute(map, map->start, &o);
     assert_true(m.n_blocks == 1 && m.blocks[0].block == 1);
-    assert_near(m.spectral_radius, hypot(0.3, 0.7), 1e-14);
+    MAPS_CLOSE(m.spectral_radius, hypot(0.3, 0.7), 1e-14);
     assert_true(m.blocks[0].residuals[0] < 1e-15);
     dyn_multipliers_fini(&m);
     dyn_map_destroy(map);
@@ -280,9 +266,9 @@ static void test_blocks_of_a_cycle(void **state)
     o.period = 2;
     o.vectors = true;
     dyn_multipliers m = compute(map, states, &o);
-    assert_near(m.blocks[0].re[0], -4.0, 1e-13);
-    assert_near(m.blocks[1].re[0], (0.5 + 0.4 * low) * (0.5 + 0.4 * high), 1e-15);
-    assert_near(m.blocks[1].residuals[0], 0.0, 1e-15);
+    MAPS_CLOSE(m.blocks[0].re[0], -4.0, 1e-13);
+    MAPS_CLOSE(m.blocks[1].re[0], (0.5 + 0.4 * low) * (0.5 + 0.4 * high), 1e-15);
+    MAPS_CLOSE(m.blocks[1].residuals[0], 0.0, 1e-15);
     assert_true(!m.stable);
     dyn_multipliers_fini(&m);
     dyn_map_destroy(map);

@@ -107,6 +107,45 @@ static void test_clones_outlive_the_map(void **state)
     dyn_map_destroy(copy);
 }
 
+/* What version 2 added reaches the map and its clones. */
+static void test_structure(void **state)
+{
+    const double x[2] = {0.7, -1.4};
+    const double v[2] = {0.3, -0.2};
+    const double w[2] = {1.1, 0.6};
+    double jv[2], jtw[2];
+    dyn_map *map = NULL;
+    dyn_map *copy = NULL;
+    (void)state;
+    MAPS_OK(dyn_plugin_create(&map, fixture(10), NULL, 0, maps_err));
+    MAPS_OK(map->kind->clone(&copy, map, maps_err));
+    dyn_map_destroy(map);
+    assert_true(copy->block_count == 2 && copy->block_width == 1);
+    assert_true(copy->gauge == DYN_GAUGE_NONE);
+    assert_true(copy->periods != NULL && copy->periods[0] == 0 && copy->periods[1] == 7);
+    assert_non_null(copy->kind->vjp);
+    copy->kind->jvp(copy, x, v, NULL, jv);
+    copy->kind->vjp(copy, x, w, jtw);
+    MAPS_CLOSE(jv[0] * w[0] + jv[1] * w[1], v[0] * jtw[0] + v[1] * jtw[1], 1e-9);
+    dyn_map_destroy(copy);
+}
+
+static void test_the_first_version_still_loads(void **state)
+{
+    const double x[2] = {0.7, -1.4};
+    double y[2];
+    dyn_map *map = NULL;
+    (void)state;
+    MAPS_OK(dyn_plugin_create(&map, fixture(9), NULL, 0, maps_err));
+    assert_string_equal(map->kind->name, "first");
+    assert_true(map->block_count == 1 && map->block_width == 2);
+    assert_true(map->gauge == DYN_GAUGE_NONE && map->periods == NULL && map->kind->vjp == NULL);
+    map->kind->step(map, x, y);
+    MAPS_CLOSE(y[1], sin(0.7) + 0.25, 1e-15);
+    MAPS_CLOSE(map->kind->energy(map, x), 0.5 * 0.7 - 1.4, 1e-15);
+    dyn_map_destroy(map);
+}
+
 static void refuse(const char *path, const char *assignment, kern_status status, const char *part)
 {
     const dyn_assignment assignments[] = {{assignment}};
@@ -124,14 +163,26 @@ static void test_refusals(void **state)
     refuse(fixture(0), "c=1", KERN_INVALID_ARGUMENT, "accepted: a, b");
     refuse(fixture(0), "a=1,2", KERN_INVALID_ARGUMENT, "accepted is one");
     refuse(fixture(0), "a", KERN_INVALID_ARGUMENT, "name=value");
-    refuse(fixture(1), "a=1", KERN_BAD_INPUT, "interface version 7; accepted is 1");
+    refuse(fixture(1), "a=1", KERN_BAD_INPUT, "interface version 8; accepted are 1 to 2");
     refuse(fixture(2), "a=1", KERN_BAD_INPUT, "dimension 0; accepted is 1 or more");
     refuse(fixture(3), "a=1", KERN_BAD_INPUT, "has no step");
     refuse(fixture(4), "a=1", KERN_BAD_INPUT, "no name");
     refuse(fixture(5), "a=1", KERN_BAD_INPUT, "parameter 2 of 2 has no name");
     refuse(fixture(6), "a=1", KERN_BAD_INPUT, "returned nothing");
-    refuse(fixture(7), "a=1", KERN_NAN, "gives nan in coordinate 1");
+    refuse(fixture(7), "a=1", KERN_BAD_INPUT, "gives nan in coordinate 1");
     refuse(fixture(8), "a=1", KERN_BAD_INPUT, "does not export basin_plugin");
+    refuse(fixture(11), "a=1", KERN_BAD_INPUT, "3 blocks in 2 coordinates");
+    refuse(fixture(12), "a=1", KERN_BAD_INPUT, "gauge 7; accepted are none (0)");
+    refuse(fixture(13), "a=1", KERN_BAD_INPUT, "blocks of width 2, of which its gauge leaves");
+    refuse(fixture(14), "a=1", KERN_BAD_INPUT, "coordinate 1 the period -1");
+    refuse(fixture(15), "a=1", KERN_BAD_INPUT, "not UTF-8");
+    refuse(fixture(16), "a=1", KERN_BAD_INPUT, "parameters 1 and 2 are both named a");
+    refuse(fixture(17), "a=1", KERN_BAD_INPUT, "parameter b is inf by default");
+    refuse(fixture(18), "a=1", KERN_BAD_INPUT, "its jvp differs");
+    dyn_map *map = NULL;
+    MAPS_OK(dyn_plugin_create(&map, fixture(19), NULL, 0, maps_err));
+    assert_false(map->approximate_jvp);
+    dyn_map_destroy(map);
 }
 
 static void test_a_text_is_no_plugin(void **state)
@@ -158,6 +209,8 @@ int main(void)
         cmocka_unit_test(test_example),
         cmocka_unit_test(test_differences_take_the_place_of_a_jvp),
         cmocka_unit_test(test_clones_outlive_the_map),
+        cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_the_first_version_still_loads),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_a_text_is_no_plugin),
     };

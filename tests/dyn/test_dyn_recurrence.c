@@ -15,6 +15,7 @@
 #include "kernels/kern_rng.h"
 #include "tests/dyn/dyn_test_maps.h"
 
+#include <float.h>
 #include <stdlib.h>
 
 /* ---- Plots from matrices ---------------------------------------------------------------------
@@ -422,7 +423,38 @@ static void check_threshold(dyn_recurrence *r, double rate, size_t theiler, int 
     const dyn_recurrence_fit fit = {.rate = rate, .theiler = theiler, .workers = workers};
     MAPS_OK(dyn_recurrence_fit_threshold(r, &fit, maps_err));
     const size_t rank = (size_t)ceil(rate * (double)n);
-    assert_true(r->threshold == all[rank - 1]);
+    /* States are themselves, where the window lets them: such distances are raised above rounding.
+     */
+    assert_true(r->at_rounding == (all[rank - 1] == 0.0));
+    assert_true(r->at_rounding ? r->threshold < 1e-10 : r->threshold == all[rank - 1]);
+}
+
+/* A 2-cycle that rounding moves about: at any rate up to a half the same pairs recur, all those of
+ * equal states, and every diagonal line runs to its end. */
+static void test_rate_of_a_cycle(void **state)
+{
+    double values[SOME];
+    const dyn_norm norms[] = {DYN_NORM_MAX, DYN_NORM_EUCLID};
+    (void)state;
+    for (size_t t = 0; t < SOME; t++) {
+        const double wander = (double)(kern_rng_hash(5, t) % 64) * DBL_EPSILON;
+        values[t] = (t % 2 == 0 ? 0.5 : 0.8) + wander;
+    }
+    for (size_t i = 0; i < 4; i++) {
+        const dyn_recurrence_fit fit = {.rate = i % 2 == 0 ? 0.05 : 0.4, .theiler = 1};
+        dyn_recurrence r = {.rows = {.n = SOME, .width = 1, .values = values},
+                            .norm = norms[i / 2]};
+        const dyn_rqa_options o = dyn_rqa_options_default();
+        dyn_plot plot;
+        MAPS_OK(dyn_recurrence_fit_threshold(&r, &fit, maps_err));
+        assert_true(r.at_rounding && r.threshold > 1e-13 && r.threshold < 1e-11);
+        MAPS_OK(dyn_recurrence_plot(&plot, &r, maps_err));
+        dyn_rqa q = quantify(&plot, &o);
+        MAPS_CLOSE(q.rr, (double)(SOME / 2 - 1) / (double)(SOME - 1), 1e-15);
+        MAPS_CLOSE(q.diagonal.share, 1.0, 0.0);
+        assert_int_equal(q.diagonal.longest, SOME - 2);
+        dyn_rqa_fini(&q);
+    }
 }
 
 /* The selected distance against sorting all of them; the rate is reached, and not by less. */
@@ -554,6 +586,7 @@ int main(void)
         cmocka_unit_test(test_distances),
         cmocka_unit_test(test_threshold_for_a_rate),
         cmocka_unit_test(test_embedding),
+        cmocka_unit_test(test_rate_of_a_cycle),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,60 +3,19 @@
  * What surrounds the solvers: starts, kinetic energy and slow points, the check by two strides, and
  * searches by several workers and with deflation.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/dyn/dyn_points_check.h"
 
 #include "dyn/dyn_chain.h"
-#include "dyn/dyn_fixed_points.h"
 #include "dyn/dyn_kinetic.h"
 #include "dyn/dyn_starts.h"
 #include "dyn/dyn_stride.h"
 #include "kernels/kern_blas.h"
 #include "tests/dyn/dyn_fault_maps.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double henon_low[2] = {-1.5, -0.5};
 static const double henon_high[2] = {1.5, 0.5};
-
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-    }
-}
-
-static dyn_fixed_points_options options_of(size_t period, size_t starts, const double *low,
-                                           const double *high)
-{
-    dyn_fixed_points_options o = dyn_fixed_points_options_default();
-    o.period = period;
-    o.n_starts = starts;
-    o.low = low;
-    o.high = high;
-    return o;
-}
-
-static dyn_fixed_points search(dyn_map *map, const dyn_fixed_points_options *o)
-{
-    dyn_fixed_points out;
-    kern_error err = {0};
-    if (dyn_fixed_points_init(&out, map, o, &err) != KERN_OK) {
-        fail_msg("%s", err.text);
-    }
-    size_t ended = out.n_converged;
-    for (size_t i = 0; i < KERN_STATUS_COUNT; i++) {
-        ended += out.failures[i];
-    }
-    assert_int_equal(ended, out.n_requested);
-    return out;
-}
 
 /* ---- Starts ------------------------------------------------------------------------------- */
 
@@ -210,16 +169,16 @@ static void test_slow_point(void **state)
     static const double high[2] = {2, 2};
     const double delta = 0.02;
     dyn_map *map = dyn_test_named("henon2", "alpha=-1.02", "beta=1", NULL);
-    dyn_fixed_points_options o = options_of(1, 20, low, high);
+    dyn_fixed_points_options o = points_options(1, 20, low, high);
     (void)state;
     o.seeds = DYN_SEEDS_KINETIC;
-    dyn_fixed_points f = search(map, &o);
+    dyn_fixed_points f = points_search(map, &o);
     assert_true(f.n_cycles == 0 && f.n_converged == 0);
     assert_int_equal(f.slow.n, 1);
     const dyn_slow_point *p = &f.slow.items[0];
-    assert_near(p->q, delta * delta / 4.0, 1e-10);
-    assert_near(p->states[0], -1.0 - delta / 2.0, 1e-4);
-    assert_near(p->states[1], -1.0, 1e-4);
+    MAPS_CLOSE(p->q, delta * delta / 4.0, 1e-10);
+    MAPS_CLOSE(p->states[0], -1.0 - delta / 2.0, 1e-4);
+    MAPS_CLOSE(p->states[1], -1.0, 1e-4);
     assert_true(p->slope <= DYN_KINETIC_FLAT && p->hits > 1 && p->hits <= 20);
     assert_true(p->refusal == KERN_NOT_CONVERGED || p->refusal == KERN_SINGULAR);
     dyn_fixed_points_fini(&f);
@@ -233,11 +192,11 @@ static void test_ghost_of_a_cycle(void **state)
     static const double low = 0.05;
     static const double high = 0.98;
     dyn_map *map = dyn_test_named("logistic", "r=3.828", NULL, NULL);
-    dyn_fixed_points_options o = options_of(3, 30, &low, &high);
+    dyn_fixed_points_options o = points_options(3, 30, &low, &high);
     (void)state;
     o.seeds = DYN_SEEDS_KINETIC;
     o.prime = true;
-    dyn_fixed_points f = search(map, &o);
+    dyn_fixed_points f = points_search(map, &o);
     assert_int_equal(f.n_cycles, 0);
     bool ghost = false;
     for (size_t i = 0; i < f.slow.n; i++) {
@@ -250,18 +209,18 @@ static void test_ghost_of_a_cycle(void **state)
     /* A start without an image has no minimum either. */
     static const double beyond[2] = {7, 7};
     map = dyn_test_translation(2, DYN_TEST_FAULT_NAN);
-    o = options_of(1, 0, NULL, NULL);
+    o = points_options(1, 0, NULL, NULL);
     o.given = beyond;
     o.n_given = 1;
     o.seeds = DYN_SEEDS_KINETIC;
-    f = search(map, &o);
+    f = points_search(map, &o);
     assert_true(f.slow.n == 0 && f.failures[KERN_NAN] == 1);
     dyn_fixed_points_fini(&f);
     dyn_map_destroy(map);
     map = dyn_test_named("logistic", "r=2.5", NULL, NULL);
-    o = options_of(1, 30, &low, &high);
+    o = points_options(1, 30, &low, &high);
     o.seeds = DYN_SEEDS_KINETIC;
-    f = search(map, &o);
+    f = points_search(map, &o);
     assert_true(f.n_cycles >= 1 && f.n_converged == 30 && f.slow.n == 0);
     dyn_fixed_points_fini(&f);
     dyn_map_destroy(map);
@@ -279,11 +238,11 @@ static void test_kinetic_seeds_rescue_starts(void **state)
     size_t lost = 0;
     (void)state;
     for (uint64_t seed = 1; seed <= TRIES; seed++) {
-        dyn_fixed_points_options o = options_of(3, 1, low, high);
+        dyn_fixed_points_options o = points_options(3, 1, low, high);
         o.seed = seed;
-        dyn_fixed_points plain = search(map, &o);
+        dyn_fixed_points plain = points_search(map, &o);
         o.seeds = DYN_SEEDS_KINETIC;
-        dyn_fixed_points kinetic = search(map, &o);
+        dyn_fixed_points kinetic = points_search(map, &o);
         rescued += plain.n_converged == 0 && kinetic.n_converged == 1 ? 1U : 0U;
         lost += plain.n_converged == 1 && kinetic.n_converged == 0 ? 1U : 0U;
         dyn_fixed_points_fini(&plain);
@@ -330,12 +289,12 @@ static void test_descent(void **state)
         const double norm = dyn_chain_gap(map, states, 3, gap);
         dyn_kinetic_result r = dyn_kinetic_descend(k, states, 3, 0);
         assert_true(r.status == KERN_NOT_CONVERGED && r.iterations == 0);
-        assert_near(r.q, 0.5 * norm * norm, 1e-15);
-        assert_near(r.slope, find_slope(map, states), 1e-8);
+        MAPS_CLOSE(r.q, 0.5 * norm * norm, 1e-15);
+        MAPS_CLOSE(r.slope, find_slope(map, states), 1e-8);
         r = dyn_kinetic_descend(k, states, 3, 6);
         assert_true(r.q < 0.25 * norm * norm && r.iterations == 6);
-        assert_near(r.q, 0.5 * pow(dyn_chain_gap(map, states, 3, gap), 2), 1e-15);
-        assert_near(r.slope, find_slope(map, states), 1e-7);
+        MAPS_CLOSE(r.q, 0.5 * pow(dyn_chain_gap(map, states, 3, gap), 2), 1e-15);
+        MAPS_CLOSE(r.slope, find_slope(map, states), 1e-7);
         states[2] = (double)NAN;
         assert_int_equal(dyn_kinetic_descend(k, states, 3, 5).status, KERN_NAN);
         dyn_kinetic_destroy(k);
@@ -369,12 +328,12 @@ static void test_workers_do_not_matter(void **state)
     dyn_map *map = dyn_test_named("henon", NULL, NULL, NULL);
     (void)state;
     for (int seeds = 0; seeds < DYN_SEEDS_COUNT; seeds++) {
-        dyn_fixed_points_options o = options_of(7, 600, henon_low, henon_high);
+        dyn_fixed_points_options o = points_options(7, 600, henon_low, henon_high);
         o.seeds = (dyn_seeds)seeds;
         o.settle = 3;
-        dyn_fixed_points one = search(map, &o);
+        dyn_fixed_points one = points_search(map, &o);
         o.workers = 3;
-        dyn_fixed_points three = search(map, &o);
+        dyn_fixed_points three = points_search(map, &o);
         assert_same(&one, &three, 2);
         assert_int_equal(one.n_cycles, 6);
         dyn_fixed_points_fini(&one);
@@ -406,10 +365,10 @@ static void test_deflated_searches(void **state)
             low[j] = cases[i].low;
             high[j] = cases[i].high;
         }
-        dyn_fixed_points_options o = options_of(cases[i].period, cases[i].starts, low, high);
-        dyn_fixed_points plain = search(map, &o);
+        dyn_fixed_points_options o = points_options(cases[i].period, cases[i].starts, low, high);
+        dyn_fixed_points plain = points_search(map, &o);
         o.deflate = true;
-        dyn_fixed_points deflated = search(map, &o);
+        dyn_fixed_points deflated = points_search(map, &o);
         if (deflated.n_cycles != cases[i].cycles) {
             fail_msg("%s: %zu cycles", cases[i].name, deflated.n_cycles);
         }
@@ -430,21 +389,21 @@ static void test_deflation_ends(void **state)
 {
     const double identity[4] = {1, 0, 0, 1};
     dyn_map *map = dyn_test_linear(2, identity, 1);
-    dyn_fixed_points_options o = options_of(1, 2, henon_low, henon_high);
+    dyn_fixed_points_options o = points_options(1, 2, henon_low, henon_high);
     (void)state;
     o.deflate = true;
-    dyn_fixed_points f = search(map, &o);
+    dyn_fixed_points f = points_search(map, &o);
     assert_true(f.n_cycles >= 2 && f.n_cycles <= 2 * DYN_FIXED_POINTS_REUSES);
     dyn_fixed_points_fini(&f);
     dyn_map_destroy(map);
     map = dyn_test_named("logistic", "r=3.9", NULL, NULL);
     static const double low = 0.0;
     static const double high = 1.0;
-    o = options_of(4, 10, &low, &high);
+    o = points_options(4, 10, &low, &high);
     o.prime = true;
-    dyn_fixed_points plain = search(map, &o);
+    dyn_fixed_points plain = points_search(map, &o);
     o.deflate = true;
-    f = search(map, &o);
+    f = points_search(map, &o);
     assert_true(f.n_cycles >= plain.n_cycles && f.n_cycles > 0);
     for (size_t i = 0; i < f.n_cycles; i++) {
         assert_int_equal(f.cycles[i].period, 4);

@@ -3,12 +3,7 @@
  * The solvers of cycles by themselves: Newton–Krylov against the dense method and on large maps,
  * Anderson's method on maps that contract and on maps that do not, deflated Newton.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/dyn/dyn_test_maps.h"
 
 #include "dyn/dyn_anderson.h"
 #include "dyn/dyn_deflation.h"
@@ -19,18 +14,9 @@
 #include "kernels/kern_lapack.h"
 #include "tests/dyn/dyn_fault_maps.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const dyn_chain_goal usual = {.tol = 1e-11, .max_iterations = 100, .merge = 1e-6};
-
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-    }
-}
 
 /* By the method of the table. */
 static dyn_chain_result solve(const char *method, dyn_map *map, double *states, size_t period,
@@ -88,7 +74,7 @@ static void test_krylov_on_henon(void **state)
             assert_int_equal(r.status, KERN_OK);
             assert_true(r.residual < 1e-14 && r.iterations > 0);
             for (size_t i = 0; i < 2 * p; i++) {
-                assert_near(krylov[i], dense[i], 1e-12);
+                MAPS_CLOSE(krylov[i], dense[i], 1e-12);
             }
             compared++;
         }
@@ -115,8 +101,8 @@ static void test_krylov_on_ring(void **state)
     assert_int_equal(solve("newton", map, dense, 2, &usual).status, KERN_OK);
     assert_int_equal(solve("newton-krylov", map, krylov, 2, &usual).status, KERN_OK);
     for (size_t i = 0; i < 2 * (size_t)SIZE; i++) {
-        assert_near(dense[i], i < SIZE ? low : high, 1e-13);
-        assert_near(krylov[i], dense[i], 1e-13);
+        MAPS_CLOSE(dense[i], i < SIZE ? low : high, 1e-13);
+        MAPS_CLOSE(krylov[i], dense[i], 1e-13);
     }
     dyn_map_destroy(map);
 }
@@ -141,7 +127,7 @@ static void test_krylov_at_size(void **state)
     assert_true(r.iterations <= 10 && r.residual < 1e-15);
     assert_true(dyn_newton_krylov_products(k) < 300);
     for (size_t i = 0; i < SIZE; i++) {
-        assert_near(x[i], 1.0 - 1.0 / 2.9, 1e-14);
+        MAPS_CLOSE(x[i], 1.0 - 1.0 / 2.9, 1e-14);
     }
     dyn_newton_krylov_destroy(k);
     dyn_newton_krylov_destroy(NULL);
@@ -161,7 +147,7 @@ static void test_krylov_ends(void **state)
     for (size_t i = 1; i < 4; i++) {
         largest = fmin(largest, fabs(states[i] - 0.5));
     }
-    assert_near(largest, 0.0, 1e-10);
+    MAPS_CLOSE(largest, 0.0, 1e-10);
     dyn_map_destroy(map);
     map = dyn_test_translation(2, DYN_TEST_FAULT_NONE);
     assert_int_equal(solve("newton-krylov", map, states, 1, &usual).status, KERN_SINGULAR);
@@ -216,8 +202,8 @@ static void test_anderson_on_linear_map(void **state)
     assert_true(r.iterations > 1000);
     /* |x| is |f| over 1 − 0.99 at most, times the growth of a matrix that is not normal. */
     for (size_t i = 0; i < 5; i++) {
-        assert_near(fast[i], 0.0, 1e-7);
-        assert_near(slow[i], 0.0, 1e-7);
+        MAPS_CLOSE(fast[i], 0.0, 1e-7);
+        MAPS_CLOSE(slow[i], 0.0, 1e-7);
     }
     dyn_map_destroy(map);
 }
@@ -283,7 +269,7 @@ static void test_anderson_by_definition(void **state)
             memcpy(at, xs, sizeof at);
             assert_int_equal(accelerate(map, window, at, 1, &goal).iterations, t);
             for (size_t k = 0; k < SIZE; k++) {
-                assert_near(at[k], xs[best_step * SIZE + k], 1e-9);
+                MAPS_CLOSE(at[k], xs[best_step * SIZE + k], 1e-9);
             }
             if (t < STEPS) {
                 step_by_definition(xs + (t - m) * SIZE, fs + (t - m) * SIZE, m, SIZE, x + SIZE);
@@ -325,7 +311,7 @@ static void test_anderson_recovers(void **state)
         double x = 10.0;
         const dyn_chain_result r = accelerate(map, window, &x, 1, &usual);
         assert_int_equal(r.status, KERN_OK);
-        assert_near(x, 1.0, 1e-11);
+        MAPS_CLOSE(x, 1.0, 1e-11);
         assert_true(r.iterations < 15);
     }
     dyn_map_destroy(map);
@@ -344,18 +330,18 @@ static void test_anderson_on_attractors(void **state)
     const dyn_chain_result r = accelerate(map, 3, states, 1, &usual);
     assert_int_equal(r.status, KERN_OK);
     assert_true(r.iterations <= 10);
-    assert_near(states[0], 1.0 - 1.0 / 2.8, 1e-11);
+    MAPS_CLOSE(states[0], 1.0 - 1.0 / 2.8, 1e-11);
     dyn_map_destroy(map);
     map = dyn_test_named("logistic", "r=3.83", NULL, NULL);
     states[0] = 0.5;
     assert_int_equal(accelerate(map, 2, states, 3, &usual).status, KERN_OK);
-    assert_near(states[0], 0.504666, 1e-6);
-    assert_near(states[1], 3.83 * states[0] * (1.0 - states[0]), 1e-15);
+    MAPS_CLOSE(states[0], 0.504666, 1e-6);
+    MAPS_CLOSE(states[1], 3.83 * states[0] * (1.0 - states[0]), 1e-15);
     dyn_map_destroy(map);
     map = dyn_test_named("circle", "omega=1.1", "k=0.9", NULL);
     states[0] = 0.9;
     assert_int_equal(accelerate(map, 4, states, 1, &usual).status, KERN_OK);
-    assert_near(sin(6.283185307179586477 * states[0]), 0.1 * 6.283185307179586477 / 0.9, 1e-10);
+    MAPS_CLOSE(sin(6.283185307179586477 * states[0]), 0.1 * 6.283185307179586477 / 0.9, 1e-10);
     dyn_map_destroy(map);
     map = dyn_test_named("coupled-logistic", "n=200", "r=3.2", "eps=0.3");
     dyn_test_fill(ring, SIZE, 4);
@@ -364,7 +350,7 @@ static void test_anderson_on_attractors(void **state)
     }
     assert_int_equal(accelerate(map, 5, ring, 2, &usual).status, KERN_OK);
     for (size_t i = 0; i < SIZE; i++) {
-        assert_near(ring[i], (4.2 - sqrt(0.84)) / 6.4, 1e-9);
+        MAPS_CLOSE(ring[i], (4.2 - sqrt(0.84)) / 6.4, 1e-9);
     }
     dyn_map_destroy(map);
 }
@@ -473,7 +459,7 @@ static void test_deflation_slope(void **state)
         logs[side] = find_log(at, once, 4) + find_log(at, turned, 4);
     }
     /* The error of the difference is h² times a third derivative of order 10². */
-    assert_near(dyn_deflation_slope(d, x, 4, step), (logs[0] - logs[1]) / (2.0 * h), 1e-7);
+    MAPS_CLOSE(dyn_deflation_slope(d, x, 4, step), (logs[0] - logs[1]) / (2.0 * h), 1e-7);
     assert_true(dyn_deflation_slope(d, x, 3, step) == 0.0);
     assert_true(dyn_deflation_holds(d, once, 4, 1e-6) && dyn_deflation_holds(d, turned, 2, 1e-6));
     assert_false(dyn_deflation_holds(d, x, 4, 1e-6));
@@ -501,11 +487,11 @@ static void test_deflated_newton(void **state)
             double x = 0.3;
             assert_int_equal(solve(methods[m], cubic, &x, 1, &goal).status, KERN_OK);
             assert_false(dyn_deflation_holds(d, &x, 1, 1e-6));
-            assert_near(fabs(x) * fabs(x * x - 0.5), 0.0, 1e-14);
+            MAPS_CLOSE(fabs(x) * fabs(x * x - 0.5), 0.0, 1e-14);
             sum += x * x;
             assert_int_equal(dyn_deflation_add(d, &x, 1, NULL), KERN_OK);
         }
-        assert_near(sum, 1.0, 1e-13);
+        MAPS_CLOSE(sum, 1.0, 1e-13);
         double x = 0.3;
         assert_true(solve(methods[m], cubic, &x, 1, &goal).status != KERN_OK);
         /* A start that is a deflated solution does not count as a find. */

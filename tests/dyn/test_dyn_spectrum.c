@@ -3,22 +3,15 @@
  * A few multipliers from products alone: operators of known spectrum, copies and hidden ones, maps
  * with blocks, and what goes wrong.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/dyn/dyn_test_maps.h"
 
 #include "dyn/dyn_multipliers.h"
 #include "dyn/dyn_spectrum.h"
 #include "kernels/kern_blas.h"
 #include "tests/dyn/dyn_fault_maps.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PI 3.14159265358979323846
 
@@ -42,13 +35,6 @@ static dyn_spectrum_options arnoldi(size_t k, dyn_spectrum_which which)
     o.which = which;
     o.method = DYN_SPECTRUM_ARNOLDI;
     return o;
-}
-
-static void assert_near(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-    }
 }
 
 /* All that were asked for, all confirmed. */
@@ -147,7 +133,7 @@ static void test_wide(void **state)
         assert_true(s.n_parts == 1 && part->method == DYN_SPECTRUM_ARNOLDI);
         assert_int_equal(part->n, cases[i].n);
         for (size_t j = 0; j < part->n; j++) {
-            assert_near(part->re[j], cases[i].re[j], NORMAL_TOL);
+            MAPS_CLOSE(part->re[j], cases[i].re[j], NORMAL_TOL);
             assert_true(part->residuals[j] <= 2e-12);
             assert_true((part->im[j] != 0.0) == (cases[i].re[j] == 0.6895));
         }
@@ -177,9 +163,9 @@ static void test_hidden(void **state)
     o.start = start;
     dyn_spectrum s = compute(map, map->start, &o);
     assert_complete(&s);
-    assert_near(s.parts[0].re[0], 1.0, NORMAL_TOL);
-    assert_near(s.parts[0].re[1], 0.996, NORMAL_TOL);
-    assert_near(s.parts[0].re[2], 0.992, NORMAL_TOL);
+    MAPS_CLOSE(s.parts[0].re[0], 1.0, NORMAL_TOL);
+    MAPS_CLOSE(s.parts[0].re[1], 0.996, NORMAL_TOL);
+    MAPS_CLOSE(s.parts[0].re[2], 0.992, NORMAL_TOL);
     assert_int_equal(s.parts[0].n_late, 1);
     assert_int_equal(s.parts[0].runs, 3);
     dyn_spectrum_fini(&s);
@@ -223,10 +209,10 @@ static void test_copies(void **state)
         assert_complete(&s);
         assert_int_equal(part->n, 12);
         for (size_t j = 0; j < 4; j++) {
-            assert_near(part->re[j], -0.95, cases[i].right);
-            assert_near(part->re[4 + 2 * j], 0.7, cases[i].right);
-            assert_near(part->im[4 + 2 * j], 0.6, cases[i].right);
-            assert_near(part->im[5 + 2 * j], -0.6, cases[i].right);
+            MAPS_CLOSE(part->re[j], -0.95, cases[i].right);
+            MAPS_CLOSE(part->re[4 + 2 * j], 0.7, cases[i].right);
+            MAPS_CLOSE(part->im[4 + 2 * j], 0.6, cases[i].right);
+            MAPS_CLOSE(part->im[5 + 2 * j], -0.6, cases[i].right);
         }
         assert_true(i == 0 || (part->n_late > 0 && part->runs > 2));
         dyn_spectrum_fini(&s);
@@ -236,7 +222,7 @@ static void test_copies(void **state)
     dyn_spectrum s = compute(map, map->start, &o);
     assert_complete(&s);
     assert_int_equal(s.parts[0].n, 2);
-    assert_near(s.parts[0].re[1], -0.95, NORMAL_TOL);
+    MAPS_CLOSE(s.parts[0].re[1], -0.95, NORMAL_TOL);
     dyn_spectrum_fini(&s);
     dyn_map_destroy(map);
 }
@@ -257,7 +243,7 @@ static void test_multiples_of_identity(void **state)
         dyn_spectrum s = compute(map, map->start, &o);
         assert_complete(&s);
         for (size_t j = 0; j < s.parts[0].n; j++) {
-            assert_near(hypot(s.parts[0].re[j], s.parts[0].im[j]), (double)value, 1e-13);
+            MAPS_CLOSE(hypot(s.parts[0].re[j], s.parts[0].im[j]), (double)value, 1e-13);
         }
         dyn_spectrum_fini(&s);
         /* Both ends are one. */
@@ -308,7 +294,7 @@ static void check_ring(size_t n, double r, size_t period, const double *cycle, d
     assert_complete(&s);
     assert_int_equal(part->n, 7);
     for (size_t j = 0; j < 7; j++) {
-        assert_near(part->re[j], copysign(expected[j], slope), 1e-10);
+        MAPS_CLOSE(part->re[j], copysign(expected[j], slope), 1e-10);
         assert_true(part->im[j] == 0.0 && part->residuals[j] < 1e-11);
     }
     dyn_spectrum_fini(&s);
@@ -346,8 +332,8 @@ static void compare_to_dense(dyn_map *map, const double *x, const dyn_spectrum_o
         assert_true(a.parts[i].method == DYN_SPECTRUM_ARNOLDI);
         assert_true(b.parts[i].method == DYN_SPECTRUM_DENSE);
         for (size_t j = 0; j < a.parts[i].n; j++) {
-            assert_near(a.parts[i].re[j], b.parts[i].re[j], tolerance);
-            assert_near(a.parts[i].im[j], b.parts[i].im[j], tolerance);
+            MAPS_CLOSE(a.parts[i].re[j], b.parts[i].re[j], tolerance);
+            MAPS_CLOSE(a.parts[i].im[j], b.parts[i].im[j], tolerance);
         }
     }
     dyn_spectrum_fini(&a);
@@ -433,10 +419,10 @@ static void test_union_and_whole(void **state)
                                                   part->im[l] - s.parts[0].im[j]));
                 }
             }
-            assert_near(nearest, 0.0, cases[i].tolerance);
+            MAPS_CLOSE(nearest, 0.0, cases[i].tolerance);
         }
-        assert_near(hypot(s.parts[0].re[0], s.parts[0].im[0]),
-                    hypot(blocks.parts[0].re[0], blocks.parts[0].im[0]), cases[i].tolerance);
+        MAPS_CLOSE(hypot(s.parts[0].re[0], s.parts[0].im[0]),
+                   hypot(blocks.parts[0].re[0], blocks.parts[0].im[0]), cases[i].tolerance);
         dyn_spectrum_fini(&s);
     }
     dyn_spectrum_fini(&blocks);
@@ -456,10 +442,10 @@ static void test_auto(void **state)
     dyn_spectrum s = compute(narrow, point, &o);
     assert_complete(&s);
     assert_true(s.parts[0].method == DYN_SPECTRUM_DENSE && s.parts[0].n == 2);
-    assert_near(s.parts[0].re[0], -1.923738858153409, 1e-12);
-    assert_near(s.parts[0].re[1], 0.155946322302793, 1e-12);
+    MAPS_CLOSE(s.parts[0].re[0], -1.923738858153409, 1e-12);
+    MAPS_CLOSE(s.parts[0].re[1], 0.155946322302793, 1e-12);
     /* (μ, b) up to length, since the second row of the Jacobian is (b, 0). */
-    assert_near(s.parts[0].vectors[0] / s.parts[0].vectors[1], s.parts[0].re[0] / 0.3, 1e-11);
+    MAPS_CLOSE(s.parts[0].vectors[0] / s.parts[0].vectors[1], s.parts[0].re[0] / 0.3, 1e-11);
     dyn_spectrum_fini(&s);
     dyn_map_destroy(narrow);
     /* m = 2 (20 + 10 · 19) products, of which a column and its share of the decomposition are two.
@@ -520,14 +506,14 @@ static void test_not_converged(void **state)
     assert_true(s.parts[0].n_confirmed <= s.parts[0].n);
     for (size_t j = 0; j < s.parts[0].n; j++) {
         const double place = (1.0 - s.parts[0].re[j]) / 0.003;
-        assert_near(place, round(place), 1e-8);
+        MAPS_CLOSE(place, round(place), 1e-8);
     }
     dyn_spectrum_fini(&s);
     o.space = 0;
     s = compute(map, map->start, &o);
     assert_complete(&s);
     for (size_t j = 0; j < 8; j++) {
-        assert_near(s.parts[0].re[j], 1.0 - 0.003 * (double)j, NORMAL_TOL);
+        MAPS_CLOSE(s.parts[0].re[j], 1.0 - 0.003 * (double)j, NORMAL_TOL);
     }
     dyn_spectrum_fini(&s);
     dyn_map_destroy(map);

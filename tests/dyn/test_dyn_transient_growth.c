@@ -31,7 +31,7 @@ static growth find(const double *a, size_t n, size_t horizon)
     kern_error err = {0};
     double *work = malloc(dyn_transient_growth_work(n) * sizeof *work);
     assert_non_null(work);
-    if (dyn_transient_growth_find(a, n, horizon, work, &g.value, &g.step, &err) != KERN_OK) {
+    if (dyn_transient_growth_find(a, n, horizon, work, NULL, &g.value, &g.step, &err) != KERN_OK) {
         fail_msg("%s", err.text);
     }
     free(work);

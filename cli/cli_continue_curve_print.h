@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Curves of bifurcations in two parameters, as `basin continue --second` follows and reports them.
+ * What `basin continue --second` has found, and its report.
  */
-#ifndef BASIN_CLI_CONTINUE_CURVE_H
-#define BASIN_CLI_CONTINUE_CURVE_H
+#ifndef BASIN_CLI_CONTINUE_CURVE_PRINT_H
+#define BASIN_CLI_CONTINUE_CURVE_PRINT_H
 
 #include "cli/cli_continue.h"
 #include "dyn/dyn_curve.h"
