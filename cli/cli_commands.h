@@ -23,5 +23,7 @@ extern const cli_command cli_rqa;
 extern const cli_command cli_multipliers;
 extern const cli_command cli_fixed_points;
 extern const cli_command cli_basins;
+extern const cli_command cli_budget;
+extern const cli_command cli_gp;
 
 #endif

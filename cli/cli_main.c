@@ -22,10 +22,10 @@
 enum { EXIT_DONE = 0, EXIT_CHECK_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
 static const cli_command *const commands[] = {
-    &cli_train,         &cli_eval,     &cli_generate, &cli_info,
-    &cli_trace,         &cli_selftest, &cli_bench,    &cli_orbit,
-    &cli_orbit_diagram, &cli_continue, &cli_lyapunov, &cli_multipliers,
-    &cli_fixed_points,  &cli_basins,   &cli_chaos,    &cli_rqa,
+    &cli_train,    &cli_eval,        &cli_generate,     &cli_info,          &cli_trace,
+    &cli_selftest, &cli_bench,       &cli_orbit,        &cli_orbit_diagram, &cli_continue,
+    &cli_lyapunov, &cli_multipliers, &cli_fixed_points, &cli_basins,        &cli_chaos,
+    &cli_rqa,      &cli_budget,      &cli_gp,
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

@@ -2,12 +2,11 @@
  *
  * basin trace: energies of every token while the trained block is applied again and again.
  */
+#include "cli/cli_trace.h"
 #include "cli/cli_commands.h"
+#include "cli/cli_files.h"
 #include "cli/cli_json.h"
-#include "cli/cli_run.h"
-#include "models/model_file.h"
 #include "models/model_hdf5.h"
-#include "models/model_trace.h"
 #include "viz/viz_energy_plot.h"
 #include "viz/viz_export.h"
 
@@ -17,30 +16,30 @@
 
 enum { TRACE_STEPS_MAX = 1000000 };
 
-typedef struct trace_settings {
-    const char *run;
-    const char *prompt;
-    const char *out;
-    const char *figure;
-    size_t steps;
-    bool states;
-    bool dark;
-    bool json;
-} trace_settings;
+static kern_status parse_part(void *member, const char *value, kern_error *err)
+{
+    return model_layer_part_parse(member, value, err);
+}
+
+static void show_part(const void *member, char out[CLI_VALUE_TEXT])
+{
+    (void)snprintf(out, CLI_VALUE_TEXT, "%s",
+                   model_layer_part_word(*(const model_layer_part *)member));
+}
 
 static const cli_option options[] = {
-    CLI_OPTION_RUN(trace_settings),
+    CLI_OPTION_RUN(cli_trace_settings),
     {.name = "prompt",
      .value = "TEXT",
      .kind = CLI_TEXT,
      .required = true,
-     .offset = offsetof(trace_settings, prompt),
+     .offset = offsetof(cli_trace_settings, prompt),
      .help = "text whose tokens are traced"},
     {.name = "out",
      .value = "F.h5",
      .kind = CLI_TEXT,
      .required = true,
-     .offset = offsetof(trace_settings, out),
+     .offset = offsetof(cli_trace_settings, out),
      .help = "HDF5 file to write"},
     {.name = "steps",
      .value = "T",
@@ -48,36 +47,41 @@ static const cli_option options[] = {
      .low = 1,
      .high = TRACE_STEPS_MAX,
      .hide_default = true,
-     .offset = offsetof(trace_settings, steps),
-     .help = "applications of the block (default: twice as many as in training)"},
+     .offset = offsetof(cli_trace_settings, steps),
+     .help =
+         "applications of the block, or steps of every CEM sub-layer (default: twice as many as "
+         "in training)"},
+    {.name = "layer",
+     .value = "L",
+     .kind = CLI_SIZE,
+     .high = TRACE_STEPS_MAX,
+     .offset = offsetof(cli_trace_settings, layer),
+     .help = "layer of a cem model that the table, --json and --figure show; --out holds all"},
+    {.name = "sublayer",
+     .value = "PART",
+     .kind = CLI_WORD,
+     .accepted = "attn and mlp",
+     .offset = offsetof(cli_trace_settings, part),
+     .parse = parse_part,
+     .show = show_part,
+     .help = "its part: attn or mlp"},
     {.name = "figure",
      .value = "FILE",
      .kind = CLI_TEXT,
-     .offset = offsetof(trace_settings, figure),
+     .offset = offsetof(cli_trace_settings, figure),
      .help = "draw energy against step to this .pdf, .svg, .png or .csv file"},
     {.name = "dark",
      .kind = CLI_FLAG,
-     .offset = offsetof(trace_settings, dark),
+     .offset = offsetof(cli_trace_settings, dark),
      .help = "draw the figure on a dark page"},
     {.name = "states",
      .kind = CLI_FLAG,
-     .offset = offsetof(trace_settings, states),
+     .offset = offsetof(cli_trace_settings, states),
      .help = "write the states x too, not only the normalised states g"},
-    CLI_OPTION_JSON(trace_settings),
+    CLI_OPTION_JSON(cli_trace_settings),
 };
 
-/* One trace, and what belongs to it. */
-typedef struct tracing {
-    cli_run run;
-    int32_t *ids;                          /* owned */
-    size_t n;                              /* tokens */
-    char (*labels)[MODEL_TOKENIZER_LABEL]; /* [n], owned */
-    const char **texts;                    /* [n], owned; the labels */
-    char *recipe;                          /* JSON, owned */
-    model_trace *trace;                    /* owned */
-} tracing;
-
-static void tracing_fini(tracing *t)
+static void tracing_fini(cli_tracing *t)
 {
     model_trace_destroy(t->trace);
     free(t->recipe);
@@ -87,7 +91,7 @@ static void tracing_fini(tracing *t)
     cli_run_fini(&t->run);
 }
 
-static kern_status label_tokens(tracing *t, kern_error *err)
+static kern_status label_tokens(cli_tracing *t, kern_error *err)
 {
     t->labels = calloc(t->n, sizeof *t->labels);
     t->texts = calloc(t->n, sizeof *t->texts);
@@ -102,7 +106,8 @@ static kern_status label_tokens(tracing *t, kern_error *err)
 }
 
 /* What made the result, as JSON: it goes into the HDF5 file and into the figure. */
-static kern_status write_recipe(tracing *t, const trace_settings *s, size_t steps, kern_error *err)
+static kern_status write_recipe(cli_tracing *t, const cli_trace_settings *s, size_t steps,
+                                kern_error *err)
 {
     cli_json json;
     char *config = NULL;
@@ -119,20 +124,31 @@ static kern_status write_recipe(tracing *t, const trace_settings *s, size_t step
     return cli_json_take(&json, &t->recipe, err);
 }
 
-static kern_status compute(tracing *t, const trace_settings *s, kern_error *err)
+static kern_status compute(cli_tracing *t, const cli_trace_settings *s, kern_error *err)
 {
     KERN_TRY(cli_run_open(&t->run, s->run, &kern_backend_cpu_f64, err));
     const model_config *config = &t->run.run.config;
     const size_t steps = s->steps > 0 ? s->steps : 2 * config->n_layer;
     KERN_TRY(cli_run_encode_prompt(&t->run, s->prompt, config->block_size, &t->ids, &t->n, err));
     KERN_TRY(label_tokens(t, err));
+    if (t->part_given && !model_config_is_stack(config)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "--layer and --sublayer are for models with layers; the block of a %s is "
+                          "one",
+                          model_config_family_name(config));
+    }
+    if (model_config_is_stack(config)) {
+        const bool attn = s->part == MODEL_LAYER_ATTN;
+        const size_t usual = 2 * (attn ? config->cem.t_attn : config->cem.t_mlp);
+        return write_recipe(t, s, s->steps > 0 ? s->steps : usual, err);
+    }
     KERN_TRY(write_recipe(t, s, steps, err));
     return model_trace_create(&t->trace, t->run.m, t->ids, t->n, steps, err);
 }
 
 /* ---- Results ----------------------------------------------------------------------------- */
 
-static kern_status write_file(const tracing *t, const trace_settings *s, kern_error *err)
+static kern_status write_file(const cli_tracing *t, const cli_trace_settings *s, kern_error *err)
 {
     const model_trace_labels labels = {
         .tokens = t->texts, .prompt = s->prompt, .recipe = t->recipe, .with_states = s->states};
@@ -151,7 +167,7 @@ static double rise_tolerance(const model_trace *trace)
     return 0x1p-40 * (1.0 + 2.0 * largest);
 }
 
-static kern_status draw_figure(const tracing *t, const trace_settings *s, kern_error *err)
+static kern_status draw_figure(const cli_tracing *t, const cli_trace_settings *s, kern_error *err)
 {
     const model_trace *trace = t->trace;
     const viz_energy_data data = {.n_tokens = trace->tokens,
@@ -173,7 +189,7 @@ static kern_status draw_figure(const tracing *t, const trace_settings *s, kern_e
     return status;
 }
 
-static kern_status print_json(const tracing *t, kern_error *err)
+static kern_status print_json(const cli_tracing *t, kern_error *err)
 {
     cli_json json;
     const model_trace *trace = t->trace;
@@ -192,7 +208,7 @@ static kern_status print_json(const tracing *t, kern_error *err)
     return cli_json_print(&json, err);
 }
 
-static void print_table(const tracing *t, const trace_settings *s)
+static void print_table(const cli_tracing *t, const cli_trace_settings *s)
 {
     const model_trace *trace = t->trace;
     (void)printf("%5s  %-12s %14s %14s %7s\n", "token", "text", "E at step 0", "E at the end",
@@ -214,9 +230,12 @@ static void print_table(const tracing *t, const trace_settings *s)
     }
 }
 
-static kern_status trace_all(tracing *t, const trace_settings *s, kern_error *err)
+static kern_status trace_all(cli_tracing *t, const cli_trace_settings *s, kern_error *err)
 {
     KERN_TRY(compute(t, s, err));
+    if (t->trace == NULL) {
+        return cli_trace_layers(t, s, err);
+    }
     KERN_TRY(write_file(t, s, err));
     if (s->figure != NULL) {
         KERN_TRY(draw_figure(t, s, err));
@@ -228,28 +247,8 @@ static kern_status trace_all(tracing *t, const trace_settings *s, kern_error *er
     return KERN_OK;
 }
 
-/* Refuses one file for both results, also under two names. */
-static kern_status check_distinct(const trace_settings *s, kern_error *err)
-{
-    char *out = NULL;
-    char *figure = NULL;
-    kern_status status = model_file_resolve(s->out, &out, err);
-    if (status == KERN_OK) {
-        status = model_file_resolve(s->figure, &figure, err);
-    }
-    if (status == KERN_OK && strcmp(out, figure) == 0) {
-        status = kern_raise(err, KERN_INVALID_ARGUMENT,
-                            "--out \"%s\" and --figure \"%s\" name the same file; two different "
-                            "files are accepted",
-                            s->out, s->figure);
-    }
-    free(figure);
-    free(out);
-    return status;
-}
-
 /* Both results must have a place before anything is computed. */
-static kern_status check_outputs(const trace_settings *s, kern_error *err)
+static kern_status check_outputs(const cli_trace_settings *s, kern_error *err)
 {
     kern_error why = {0};
     kern_status status = model_hdf5_check_path(s->out, &why);
@@ -263,15 +262,15 @@ static kern_status check_outputs(const trace_settings *s, kern_error *err)
     if (status != KERN_OK) {
         return kern_raise(err, status, "--figure: %s", why.text);
     }
-    return check_distinct(s, err);
+    return cli_files_check_distinct("out", s->out, "figure", s->figure, err);
 }
 
 static kern_status run(cli_call *call, const void *settings, kern_error *err)
 {
-    const trace_settings *s = settings;
-    tracing t = {0};
-    (void)call;
+    const cli_trace_settings *s = settings;
+    cli_tracing t = {0};
     KERN_TRY(check_outputs(s, err));
+    t.part_given = cli_args_given(call, "layer") || cli_args_given(call, "sublayer");
     const kern_status status = trace_all(&t, s, err);
     tracing_fini(&t);
     return status;
@@ -289,6 +288,6 @@ const cli_command cli_trace = {
                "--figure trace.pdf",
     .options = options,
     .n_options = sizeof options / sizeof options[0],
-    .settings_size = sizeof(trace_settings),
+    .settings_size = sizeof(cli_trace_settings),
     .run = run,
 };

@@ -11,6 +11,7 @@
 #include "models/model_checkpoint.h"
 #include "models/model_file.h"
 #include "models/model_metrics.h"
+#include "models/model_positive.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,8 +66,8 @@ static kern_status check_usage(const train_job *job, const cli_call *call, kern_
     }
     if (!cli_args_given(call, "family")) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "--family is missing; accepted are nrgpt, gpt, gpt-rec and "
-                          "gpt-rec-parallel");
+                          "--family is missing; accepted are nrgpt, gpt, gpt-rec, "
+                          "gpt-rec-parallel, llama, cem and hourglass");
     }
     if (job->s.data.spec == NULL) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
@@ -206,12 +207,36 @@ static kern_status extend_run(train_job *job, kern_error *err)
     return model_run_write(&job->run, err);
 }
 
+/* A step along −P∇ε descends only where P is positive definite: a run that has lost that is saved
+ * and stopped, unless it was told to go on or is at its end. */
+static kern_status check_preconditioners(train_job *job, kern_error *err)
+{
+    kern_error why = {0};
+    const size_t step = job->trainer->step;
+    const bool last = step >= job->s.training.schedule.total;
+    const kern_status status = model_positive_require(job->m, &why);
+    if (status == KERN_INVALID_ARGUMENT && (job->s.allow_indefinite || last)) {
+        cli_progress_note(&job->progress, "step %zu: %s", step, why.text);
+        return KERN_OK;
+    }
+    if (status == KERN_INVALID_ARGUMENT && job->saved != step) {
+        KERN_TRY(save(job, err));
+    }
+    if (status != KERN_OK) {
+        return kern_raise(err, status,
+                          "%s; step %zu is saved in %s, and --allow-indefinite goes on", why.text,
+                          job->saved, job->s.out);
+    }
+    return KERN_OK;
+}
+
 static kern_status prepare(train_job *job, const cli_call *call, kern_error *err)
 {
     KERN_TRY(settle(job, call, err));
     KERN_TRY(load_data(job, err));
     KERN_TRY(build_trainer(job, err));
     KERN_TRY(job->s.resume ? resume_run(job, err) : begin_run(job, err));
+    KERN_TRY(check_preconditioners(job, err));
     KERN_TRY(model_metrics_create(&job->metrics, job->s.out, job->trainer->step, err));
     KERN_TRY(extend_run(job, err));
     job->earlier = model_metrics_seconds(job->metrics);
@@ -305,7 +330,7 @@ static kern_status after_step(train_job *job, const model_step_report *report, k
     if (last || is_due(step, job->s.checkpoint_every)) {
         KERN_TRY(save(job, err));
     }
-    return KERN_OK;
+    return measure || job->saved == step ? check_preconditioners(job, err) : KERN_OK;
 }
 
 static kern_status stop_on_request(train_job *job, kern_error *err)

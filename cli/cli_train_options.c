@@ -7,10 +7,16 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Planning a graph of many steps takes time with their square; a thousand are seconds. */
-enum { SIZE_LIMIT = 1 << 24, BATCH_LIMIT = 1 << 20, DEPTH_LIMIT = 1024 };
+enum {
+    SIZE_LIMIT = 1 << 24,
+    BATCH_LIMIT = 1 << 20,
+    DEPTH_LIMIT = 1024,
+    STEPS_LIMIT = MODEL_INNER_MAX
+};
 
 /* ---- Words ------------------------------------------------------------------------------- */
 
@@ -31,6 +37,16 @@ WORD_FUNCTIONS(norm, model_norm)
 WORD_FUNCTIONS(eta, model_eta)
 WORD_FUNCTIONS(update, model_update)
 WORD_FUNCTIONS(schedule, model_schedule_kind)
+WORD_FUNCTIONS(attn, model_attn)
+WORD_FUNCTIONS(ffn, model_ffn)
+WORD_FUNCTIONS(rope, model_rope)
+WORD_FUNCTIONS(diag, model_diag)
+WORD_FUNCTIONS(mlp, model_mlp)
+WORD_FUNCTIONS(precond, model_precond)
+WORD_FUNCTIONS(hist, model_hist)
+WORD_FUNCTIONS(place, model_place)
+WORD_FUNCTIONS(sandglass, model_sandglass)
+WORD_FUNCTIONS(gain, model_gain)
 
 static kern_status parse_family(void *member, const char *value, kern_error *err)
 {
@@ -83,6 +99,41 @@ static void show_beta(const void *member, char out[CLI_VALUE_TEXT])
     }
 }
 
+/* Whole numbers with commas between them. */
+static kern_status parse_widths(void *member, const char *value, kern_error *err)
+{
+    model_widths list = {0};
+    const char *at = value;
+    for (bool more = true; more; at++) {
+        char *end;
+        if (*at < '0' || *at > '9' || list.count == MODEL_WIDTHS_MAX) {
+            return kern_raise(err, KERN_INVALID_ARGUMENT, "this is no list of widths");
+        }
+        const unsigned long number = strtoul(at, &end, 10);
+        if (number < 1 || number > SIZE_LIMIT || (*end != ',' && *end != '\0')) {
+            return kern_raise(err, KERN_INVALID_ARGUMENT, "a width is out of range");
+        }
+        list.at[list.count++] = (size_t)number;
+        more = *end == ',';
+        at = end;
+    }
+    *(model_widths *)member = list;
+    return KERN_OK;
+}
+
+/* What does not fit is left out; the checkpoint compares all of it. */
+static void show_widths(const void *member, char out[CLI_VALUE_TEXT])
+{
+    const model_widths *list = member;
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < list->count && used + 10 < CLI_VALUE_TEXT; i++) {
+        const int n =
+            snprintf(out + used, CLI_VALUE_TEXT - used, "%s%zu", i > 0 ? "," : "", list->at[i]);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
 /* ---- Rows -------------------------------------------------------------------------------- */
 
 /* Beginnings of rows: name, name of the value, kind, and where it lies. The second name of a
@@ -101,7 +152,8 @@ static void show_beta(const void *member, char out[CLI_VALUE_TEXT])
 static const cli_option options[] = {
     {HEADING("What to train, and where to")},
     {ROW("family", "F", CLI_WORD, AT(config)), WORDS(family), .hide_default = true,
-     .help = "nrgpt, gpt, gpt-rec or gpt-rec-parallel (required unless --resume)"},
+     .help = "nrgpt, gpt, gpt-rec, gpt-rec-parallel, llama, cem or hourglass (required unless "
+             "--resume)"},
     CLI_OPTION_DATA(cli_train_settings, "(required unless --resume)"),
     CLI_OPTION_DATA_SEED(cli_train_settings),
     CLI_OPTION_VOCAB(cli_train_settings),
@@ -121,12 +173,12 @@ static const cli_option options[] = {
     {ROW("heads", "H", CLI_SIZE, AT_CONFIG(n_head)), .alias = "n_head", RANGE(1, SIZE_LIMIT),
      .help = "attention heads"},
     {ROW("depth", "T", CLI_SIZE, AT_CONFIG(n_layer)), .alias = "n_layer", RANGE(1, DEPTH_LIMIT),
-     .help = "applications of the block, or blocks of a gpt"},
+     .help = "applications of the block, or blocks of a gpt, or layers"},
     {ROW("block", "N", CLI_SIZE, AT_CONFIG(block_size)), .alias = "block_size",
      RANGE(1, SIZE_LIMIT), .hide_default = true,
      .help = "longest sequence, tokens (default: --window)"},
     {ROW("ff-factor", "M", CLI_SIZE, AT_CONFIG(ff_hid_factor)), .alias = "ff_hid_factor",
-     RANGE(1, SIZE_LIMIT), .help = "hidden units of the feed-forward part, in widths"},
+     RANGE(1, SIZE_LIMIT), .help = "hidden units of the feed-forward part, in widths (nrgpt, gpt)"},
     {ROW("ff", "KIND", CLI_WORD, AT_CONFIG(ff)), WORDS(ff),
      .help = "feed-forward energy: ff1, ff2 or ff2w (nrgpt)"},
     {ROW("activation", "F", CLI_WORD, AT_CONFIG(activation)), WORDS(act),
@@ -153,7 +205,71 @@ static const cli_option options[] = {
     {ROW("alpha", "X", CLI_REAL, AT_CONFIG(alpha)), RANGE(-1e12, 1e12),
      .help = "weight of the attention energy (nrgpt)"},
     {ROW("dropout", "P", CLI_REAL, AT_CONFIG(dropout)), RANGE(0, BELOW_ONE),
-     .accepted = "probabilities from 0 to less than 1", .help = "probability of dropping"},
+     .accepted = "probabilities from 0 to less than 1",
+     .help = "probability of dropping (nrgpt, gpt)"},
+
+    {HEADING("Layers of llama, cem and hourglass")},
+    {ROW("attn", "KIND", CLI_WORD, AT(parts) + offsetof(cli_layer_parts, attn)), WORDS(attn),
+     .hide_default = true, .help = "attention: llama or cem (default: that of the family)"},
+    {ROW("ffn", "KIND", CLI_WORD, AT(parts) + offsetof(cli_layer_parts, ffn)), WORDS(ffn),
+     .hide_default = true,
+     .help = "feed-forward part: llama, cem or hourglass (default: that of the family)"},
+    {ROW("hidden", "F", CLI_SIZE, AT_CONFIG(n_hidden)), .alias = "n_hidden", RANGE(1, SIZE_LIMIT),
+     .hide_default = true,
+     .help = "hidden units of the feed-forward part, or of one sub-MLP of an hourglass (default: "
+             "8/3 of --width, rounded up to a multiple of 8; an hourglass shares them out)"},
+    {ROW("attn-width", "N", CLI_SIZE, AT_CONFIG(d_attn)), .alias = "d_attn", RANGE(0, SIZE_LIMIT),
+     .help = "width of all heads together; 0: --width"},
+    {ROW("kv-width", "N", CLI_SIZE, AT_CONFIG(d_kv)), .alias = "d_kv", RANGE(0, SIZE_LIMIT),
+     .help = "width of keys and values, in whole heads; 0: --attn-width"},
+    {ROW("rope", "KIND", CLI_WORD, AT_CONFIG(rope)), WORDS(rope),
+     .help = "rotary positions: exact (CEM mixes what is turned and turns back: a gradient), plain "
+             "(it mixes the keys as they are) or none"},
+    {ROW("tied-head", NULL, CLI_FLAG, AT_CONFIG(tied_head)),
+     .help = "read out with the embedding's weights"},
+    {HEADING("CEM sub-layers")},
+    {ROW("t-attn", "T", CLI_SIZE, AT_CONFIG(cem.t_attn)), RANGE(1, STEPS_LIMIT),
+     .help = "steps of CEM attention"},
+    {ROW("t-mlp", "T", CLI_SIZE, AT_CONFIG(cem.t_mlp)), RANGE(1, STEPS_LIMIT),
+     .help = "steps of the CEM feed-forward part"},
+    {ROW("hist", "KIND", CLI_WORD, AT_CONFIG(cem.hist)), WORDS(hist),
+     .help = "what steps read: fixed (the sub-layer's input) or sync (the states of their time)"},
+    {ROW("norm-at", "KIND", CLI_WORD, AT_CONFIG(cem.norm)), WORDS(place),
+     .accepted = "step, once, exact",
+     .help =
+         "where the norm stands: step (in every step), once (before the first) or exact (in the "
+         "energy, with its Jacobian)"},
+    {ROW("diag", "KIND", CLI_WORD, AT_CONFIG(cem.diag)), WORDS(diag),
+     .help = "diagonal of the interaction: shared, none or per_head"},
+    {ROW("mlp", "KIND", CLI_WORD, AT_CONFIG(cem.mlp)), WORDS(mlp),
+     .help = "gated energy: a (nonlinear tied projection) or b (nonlinear gate)"},
+    {ROW("precond", "KIND", CLI_WORD, AT_CONFIG(cem.precond)), WORDS(precond),
+     .help = "preconditioner: none, dlr (diagonal and low rank, learned) or gamma (the norm's "
+             "gain)"},
+    {ROW("p-rank", "R", CLI_SIZE, AT_CONFIG(cem.p_rank)), RANGE(1, SIZE_LIMIT),
+     .help = "columns of U and V of a dlr preconditioner"},
+    {ROW("step-size", "X", CLI_REAL, AT_CONFIG(cem.eta)), RANGE(1e-12, 1e12),
+     .help = "step size, or where it starts"},
+    {ROW("train-step-size", NULL, CLI_FLAG, AT_CONFIG(cem.eta_trained)),
+     .help = "learn one step size for each sub-layer"},
+    {ROW("confine", "X", CLI_REAL, AT_CONFIG(cem.confine)), RANGE(0, 1e12),
+     .help = "weight of a term that holds a state near the sub-layer's input (not in the paper)"},
+    {ROW("allow-indefinite", NULL, CLI_FLAG, AT(allow_indefinite)),
+     .help = "go on when a dlr preconditioner is no longer positive definite"},
+    {HEADING("Hourglass feed-forward part")},
+    {ROW("hourglass-k", "K", CLI_SIZE, AT_CONFIG(hourglass.k)), RANGE(1, MODEL_WIDTHS_MAX),
+     .help = "sub-MLPs of a layer"},
+    {ROW("hourglass-widths", "LIST", CLI_WORD, AT_CONFIG(hourglass.widths)), WORDS(widths),
+     .hide_default = true, .accepted = "whole numbers with commas between them",
+     .help = "hidden units of each sub-MLP: K numbers, or K for each layer (default: --hidden)"},
+    {ROW("hourglass-norm", "KIND", CLI_WORD, AT_CONFIG(hourglass.norm)), WORDS(sandglass),
+     .help = "norms: A before each sub-MLP, B one before all, C both, D behind each"},
+    {ROW("hourglass-gain", "KIND", CLI_WORD, AT_CONFIG(hourglass.gain)), WORDS(gain),
+     .help = "their gains: per_sub, shared or none"},
+    {ROW("hourglass-alpha", "X", CLI_REAL, AT_CONFIG(hourglass.alpha)), RANGE(-1e12, 1e12),
+     .help = "factor of every sub-MLP"},
+    {ROW("hourglass-parallel", NULL, CLI_FLAG, AT_CONFIG(hourglass.parallel)),
+     .help = "let every sub-MLP read the input of the first"},
 
     {HEADING("Training")},
     {ROW("steps", "N", CLI_SIZE, AT_SCHEDULE(total)), RANGE(0, 1e9),
@@ -213,53 +329,6 @@ static void defaults(void *settings)
     s->beta.value = s->config.beta;
 }
 
-/* ---- A new run --------------------------------------------------------------------------- */
-
-static kern_status check_family_options(const cli_train_settings *s, const cli_call *call,
-                                        kern_error *err)
-{
-    static const char *const nrgpt_only[] = {"ff",   "activation", "norm", "gamma-trained",
-                                             "eta",  "eta-init",   "rank", "update",
-                                             "mask", "beta",       "alpha"};
-    if (s->config.family == MODEL_NRGPT) {
-        return KERN_OK;
-    }
-    for (size_t i = 0; i < sizeof nrgpt_only / sizeof nrgpt_only[0]; i++) {
-        if (cli_args_given(call, nrgpt_only[i])) {
-            return kern_raise(err, KERN_INVALID_ARGUMENT,
-                              "--%s belongs to the family nrgpt; --family %s does not have it",
-                              nrgpt_only[i], model_config_family_name(&s->config));
-        }
-    }
-    return KERN_OK;
-}
-
-static double resolve_beta(const cli_beta *beta, size_t width)
-{
-    return beta->inverse_root ? 1.0 / sqrt((double)width) : beta->value;
-}
-
-kern_status cli_train_complete(cli_train_settings *s, const cli_call *call, kern_error *err)
-{
-    model_schedule *schedule = &s->training.schedule;
-    KERN_TRY(check_family_options(s, call, err));
-    s->config.beta = resolve_beta(&s->beta, s->config.n_embed);
-    if (!cli_args_given(call, "warmup")) {
-        schedule->warmup = kern_size_min(schedule->warmup, schedule->total / 10);
-    }
-    if (!cli_args_given(call, "lr-min")) {
-        schedule->floor = schedule->peak / 10.0;
-    }
-    /* Block and window stand in for each other: positions beyond the window would stay untrained.
-     */
-    if (!cli_args_given(call, "block")) {
-        s->config.block_size = s->training.window;
-    } else if (!cli_args_given(call, "window")) {
-        s->training.window = s->config.block_size;
-    }
-    return KERN_OK;
-}
-
 /* ---- A run that goes on ------------------------------------------------------------------ */
 
 static bool in_member(size_t offset, size_t member, size_t size)
@@ -278,6 +347,7 @@ static bool is_fixed(const cli_option *option)
     }
     return in_member(offset, AT(config), sizeof(model_config)) ||
            in_member(offset, AT(beta), sizeof(cli_beta)) ||
+           in_member(offset, AT(parts), sizeof(cli_layer_parts)) ||
            in_member(offset, AT(training), sizeof(model_training));
 }
 
@@ -289,7 +359,8 @@ kern_status cli_train_adopt(cli_train_settings *s, const cli_call *call, const m
     old.config = run->config;
     old.training = run->training;
     old.beta = (cli_beta){.value = run->config.beta};
-    s->beta = (cli_beta){.value = resolve_beta(&s->beta, run->config.n_embed)};
+    old.parts = (cli_layer_parts){run->config.attn, run->config.ffn};
+    s->beta = (cli_beta){.value = cli_train_beta(&s->beta, run->config.n_embed)};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         char now[CLI_VALUE_TEXT];
         char then[CLI_VALUE_TEXT];

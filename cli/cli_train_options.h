@@ -15,8 +15,15 @@ typedef struct cli_beta {
     bool inverse_root;
 } cli_beta;
 
+/* --attn and --ffn, which count over what --family says whichever comes first. */
+typedef struct cli_layer_parts {
+    model_attn attn;
+    model_ffn ffn;
+} cli_layer_parts;
+
 typedef struct cli_train_settings {
     model_config config;
+    cli_layer_parts parts;
     cli_beta beta;
     model_training training;
     cli_data_options data;
@@ -24,6 +31,7 @@ typedef struct cli_train_settings {
     bool resume;
     bool overwrite;
     bool json;
+    bool allow_indefinite;   /* go on when a preconditioner is not positive definite */
     size_t eval_every;       /* steps; 0: at the end only */
     size_t eval_batches;     /* 0: no validation */
     size_t checkpoint_every; /* steps; 0: at the end only */
@@ -31,8 +39,12 @@ typedef struct cli_train_settings {
 } cli_train_settings;
 
 /* Completes the settings of a new run from what was given: β, warm-up, final rate, block and
- * window. KERN_INVALID_ARGUMENT for options that the family does not have. */
+ * window, the parts of a layer and their hidden widths. KERN_INVALID_ARGUMENT for options that the
+ * family does not have. */
 kern_status cli_train_complete(cli_train_settings *s, const cli_call *call, kern_error *err);
+
+/* The value of --beta for a width. */
+double cli_train_beta(const cli_beta *beta, size_t width);
 
 /* Makes the settings those of `run`, which is to be continued; options given now must agree with
  * it, but for the number of steps, the split of the work, and what does not belong to the recipe.

@@ -46,7 +46,7 @@ void kern_exec_forward(kern_exec *exec, const kern_run *run);
  * the same binding; it may be called again with others. Tangent t of a value begins t times the
  * value's size after the first, and the caller has written those of the `wrt` inputs. Parameters
  * have one tangent for all. With `own_rows` in the binding, rows act on themselves only: since
- * attention is the one operation that mixes rows, the outcome is the block-diagonal part of the
+ * only attention and interaction mix rows, the outcome is the block-diagonal part of the
  * Jacobian, one block for each row, times the tangent. */
 void kern_exec_tangents(kern_exec *exec, const kern_run *run, size_t count);
 

@@ -35,6 +35,7 @@ enum { KERN_MAX_IN = 5, KERN_MAX_OUT = 5 };
     X(ROPE, rope)                                                                                  \
     X(HEAD_SCALE, head_scale)                                                                      \
     X(HEAD_GAIN, head_gain)                                                                        \
+    X(HEAD_REPEAT, head_repeat)                                                                    \
     X(ACT, act)                                                                                    \
     X(ACT_ENERGY, act_energy)                                                                      \
     X(ACT_PAIR, act_pair)                                                                          \
@@ -44,7 +45,8 @@ enum { KERN_MAX_IN = 5, KERN_MAX_OUT = 5 };
     X(ROW_COMBINE, row_combine)                                                                    \
     X(AFFINE_ADD, affine_add)                                                                      \
     X(DROPOUT, dropout)                                                                            \
-    X(CROSS_ENTROPY, cross_entropy)
+    X(CROSS_ENTROPY, cross_entropy)                                                                \
+    X(SQUARED_ERROR, squared_error)
 
 typedef enum kern_op_id {
 #define KERN_OP_ENUM(ID, id) KERN_OP_##ID,
@@ -144,6 +146,14 @@ typedef struct kern_head_gain_attr {
     bool fold;
 } kern_head_gain_attr;
 
+/* Heads shared by several: out_h = x_⌊h/times⌋, x rows × heads·width, out rows × times·heads·width.
+ * Keys and values of an attention with fewer of them than queries (J. Ainslie et al., arXiv
+ * 2305.13245, 2023). */
+typedef struct kern_head_repeat_attr {
+    size_t heads; /* of x */
+    size_t times;
+} kern_head_repeat_attr;
+
 /* X(context, ID, id): elementwise functions. silu z = z/(1 + e^−z); relu has derivative 0 at 0. A
  * function whose name ends in _integral is the integral from 0 of the other: its derivative is the
  * function, so that act gives an energy's terms, and act_gate(z, t) = silu(z)·t the product of a
@@ -204,6 +214,10 @@ typedef struct kern_cross_entropy_attr {
     size_t slot;
 } kern_cross_entropy_attr;
 
+/* squared_error, per row: e_r = c w_r |p_r − t_r|². A row of weight 0 is left out: its e is 0 and
+ * no derivative passes it, whatever it holds, NaN included. In: predictions p rows×C, targets t
+ * like p, weights w rows×1 (optional: 1). Out: e rows×1. Attributes: kern_row_attr. */
+
 typedef union kern_attr {
     kern_embed_attr embed;
     kern_norm_attr norm;
@@ -212,6 +226,7 @@ typedef union kern_attr {
     kern_rope_attr rope;
     kern_head_scale_attr head_scale;
     kern_head_gain_attr head_gain;
+    kern_head_repeat_attr head_repeat;
     kern_act_attr act;
     kern_row_attr row;
     kern_affine_attr affine;

@@ -164,3 +164,31 @@ const kern_op kern_op_interaction = {
     .flops = interaction_flops,
     .scratch = interaction_scratch,
 };
+
+/* ---- head_repeat ---------------------------------------------------------------------------- */
+
+static kern_status head_repeat_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                     kern_error *err)
+{
+    const kern_head_repeat_attr *a = &attr->head_repeat;
+    size_t cols;
+    if (in[0].rows == 0 || in[0].cols == 0 || a->heads == 0 || in[0].cols % a->heads != 0) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "head_repeat: %zu × %zu cannot be shared among %zu heads", in[0].rows,
+                          in[0].cols, a->heads);
+    }
+    if (a->times == 0 || !kern_size_mul(in[0].cols, a->times, &cols)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "head_repeat: %zu columns cannot be repeated %zu times", in[0].cols,
+                          a->times);
+    }
+    out[0] = (kern_shape){in[0].rows, cols};
+    return KERN_OK;
+}
+
+const kern_op kern_op_head_repeat = {
+    .name = "head_repeat",
+    .n_in = 1,
+    .n_out = 1,
+    .infer = head_repeat_infer,
+};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Descriptions of all operations but the matrix products (kern_op_matrix_shapes.c): their shapes,
- * what their derivatives read, and where they may work in place.
+ * Descriptions of all operations but the matrix products (kern_op_matrix_shapes.c) and the losses
+ * (kern_op_loss_shapes.c): their shapes, what their derivatives read, and where they may work in
+ * place.
  *
  * Bit i of a mask stands for input or output i. The numbers follow the order of inputs and outputs
  * in kern_op.h.
@@ -470,30 +471,4 @@ const kern_op kern_op_dropout = {
     .inplace_in = 0x1,
     .inplace_d_in = 0x1,
     .infer = dropout_infer,
-};
-
-/* ---- cross_entropy -------------------------------------------------------------------------- */
-
-static kern_status cross_entropy_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
-                                       kern_error *err)
-{
-    if (attr->cross_entropy.slot >= KERN_INDEX_SLOTS) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "cross_entropy: index slot %zu does not exist; slots are 0 to %d",
-                          attr->cross_entropy.slot, KERN_INDEX_SLOTS - 1);
-    }
-    KERN_TRY(check_nonempty("cross_entropy", "the matrix of logits", in[0], err));
-    out[0] = (kern_shape){in[0].rows, 1};
-    out[1] = out[0];
-    return KERN_OK;
-}
-
-const kern_op kern_op_cross_entropy = {
-    .name = "cross_entropy",
-    .n_in = 1,
-    .n_out = 2,
-    .saved_out = 0x2,
-    .reads_in = 0x1,
-    .reads_out = 0x2,
-    .infer = cross_entropy_infer,
 };

@@ -7,18 +7,49 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const model_family_ops *const families[] = {
-    [MODEL_NRGPT] = &model_family_nrgpt,
-    [MODEL_GPT] = &model_family_gpt,
+    [MODEL_NRGPT] = &model_family_nrgpt,         [MODEL_GPT] = &model_family_gpt,
+    [MODEL_LLAMA] = &model_family_llama,         [MODEL_CEM] = &model_family_cem,
+    [MODEL_HOURGLASS] = &model_family_hourglass,
 };
+
+const model_outer model_outer_gpt = {.embedding = "token_embedding_table.weight",
+                                     .position = "position_embedding_table.weight",
+                                     .norm_gain = "ln_f.weight",
+                                     .norm_bias = "ln_f.bias",
+                                     .head = "lm_head.weight",
+                                     .head_bias = "lm_head.bias",
+                                     .norm = KERN_LAYERNORM};
+
+const model_outer model_outer_stack = {
+    .embedding = "embed", .norm_gain = "norm_f", .head = "head", .norm = KERN_RMSNORM};
 
 const model_family_ops *model_family_get(model_family family)
 {
     return families[family];
 }
 
-/* Tensors outside the blocks, shared by every family. */
+const char *model_family_head(const model_config *config)
+{
+    const model_outer *outer = model_family_get(config->family)->outer;
+    const bool tied = model_config_is_stack(config) && config->tied_head;
+    return tied ? outer->embedding : outer->head;
+}
+
+bool model_family_find(const char *word, model_family *out)
+{
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        if (strcmp(word, families[i]->word) == 0) {
+            *out = (model_family)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A tensor outside the blocks. */
 typedef struct outer_tensor {
     const char *name;
     size_t rank;
@@ -29,6 +60,9 @@ typedef struct outer_tensor {
 
 static kern_status add_outer(model_params *params, outer_tensor t, kern_error *err)
 {
+    if (t.name == NULL) {
+        return KERN_OK;
+    }
     const bool matrix = t.rank == 2;
     model_param row = {.rank = t.rank,
                        .rows = t.rows,
@@ -42,20 +76,23 @@ static kern_status add_outer(model_params *params, outer_tensor t, kern_error *e
 
 static kern_status build_table(model_params *params, const model_config *c, kern_error *err)
 {
+    const model_family_ops *family = model_family_get(c->family);
+    const model_outer *o = family->outer;
+    const char *head = model_family_head(c);
     const outer_tensor before[] = {
-        {"token_embedding_table.weight", 2, c->vocab_size, c->n_embed, 0},
-        {"position_embedding_table.weight", 2, c->block_size, c->n_embed, 0},
+        {o->embedding, 2, c->vocab_size, c->n_embed, 0},
+        {o->position, 2, c->block_size, c->n_embed, 0},
     };
     const outer_tensor after[] = {
-        {"ln_f.weight", 1, 1, c->n_embed, 1},
-        {"ln_f.bias", 1, 1, c->n_embed, 0},
-        {"lm_head.weight", 2, c->vocab_size, c->n_embed, 0},
-        {"lm_head.bias", 1, 1, c->vocab_size, 0},
+        {o->norm_gain, 1, 1, c->n_embed, 1},
+        {o->norm_bias, 1, 1, c->n_embed, 0},
+        {head == o->head ? head : NULL, 2, c->vocab_size, c->n_embed, 0},
+        {o->head_bias, 1, 1, c->vocab_size, 0},
     };
     for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
         KERN_TRY(add_outer(params, before[i], err));
     }
-    KERN_TRY(model_family_get(c->family)->add_params(params, c, err));
+    KERN_TRY(family->add_params(params, c, err));
     for (size_t i = 0; i < sizeof after / sizeof *after; i++) {
         KERN_TRY(add_outer(params, after[i], err));
     }

@@ -60,7 +60,8 @@ kern_value model_build_norm(model_builder *b, kern_value x, const char *weight, 
                             kern_norm_attr norm, kern_value *sigma)
 {
     const kern_attr attr = {.norm = norm};
-    const kern_value in[] = {x, model_build_param(b, weight), model_build_param(b, bias)};
+    const kern_value in[] = {x, weight != NULL ? model_build_param(b, weight) : KERN_NO_VALUE,
+                             bias != NULL ? model_build_param(b, bias) : KERN_NO_VALUE};
     kern_value out[KERN_MAX_OUT];
     (void)kern_graph_apply(b->graph, KERN_OP_NORM, &attr, in, out);
     if (sigma != NULL) {

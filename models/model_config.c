@@ -13,6 +13,13 @@ enum { CONFIG_JSON_LIMIT = 1 << 20 }; /* bytes of a configuration text */
 /* Largest number of parameters: 2^34 in double precision fill 128 GiB. */
 #define CONFIG_PARAMETERS_MAX 0x1p34
 
+static model_ffn family_ffn(model_family family)
+{
+    return family == MODEL_CEM         ? MODEL_FFN_CEM
+           : family == MODEL_HOURGLASS ? MODEL_FFN_HOURGLASS
+                                       : MODEL_FFN_LLAMA;
+}
+
 model_config model_config_default(model_family family)
 {
     return (model_config){
@@ -38,10 +45,36 @@ model_config model_config_default(model_family family)
         .eta_init = 1.0,
         .recurrent = false,
         .parallel = false,
+        .n_hidden = family == MODEL_HOURGLASS ? 44 : 176,
+        .attn = family == MODEL_CEM ? MODEL_ATTN_CEM : MODEL_ATTN_LLAMA,
+        .ffn = family_ffn(family),
+        .rope = MODEL_ROPE_EXACT,
+        .cem = {.p_rank = 8, .t_attn = 2, .t_mlp = 2, .eta = 1.0},
+        .hourglass = {.k = 4, .alpha = 1.0},
     };
 }
 
 /* ---- Checking ---------------------------------------------------------------------------- */
+
+static kern_status check_sizes(const model_config *config, const model__field *field,
+                               kern_error *err)
+{
+    const model_widths list = model__get_sizes(config, field);
+    if (list.count > MODEL_WIDTHS_MAX) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "\"%s\" has %zu entries; accepted are up to %d", field->key, list.count,
+                          MODEL_WIDTHS_MAX);
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        if (list.at[i] < (size_t)field->low || list.at[i] > (size_t)field->high) {
+            return kern_raise(err, KERN_INVALID_ARGUMENT,
+                              "entry %zu of \"%s\" is %zu; accepted are whole numbers from %.0f to "
+                              "%.0f",
+                              i, field->key, list.at[i], field->low, field->high);
+        }
+    }
+    return KERN_OK;
+}
 
 static kern_status check_field(const model_config *config, const model__field *field,
                                kern_error *err)
@@ -65,6 +98,9 @@ static kern_status check_field(const model_config *config, const model__field *f
                               "\"%s\" is %.17g; accepted are numbers from %s to %s", field->key,
                               value, low, high);
         }
+    }
+    if (field->kind == FIELD_SIZES) {
+        return check_sizes(config, field, err);
     }
     if (field->kind == FIELD_WORD && model__get_word(config, field) >= field->words->count) {
         return kern_raise(err, KERN_INVALID_ARGUMENT, "\"%s\" is the unknown number %u", field->key,
@@ -103,37 +139,36 @@ static double count_gpt_block(const model_config *config)
 }
 
 /* Doubles hold these counts without overflow whatever the sizes. */
-static kern_status check_total(const model_config *config, kern_error *err)
+static double count_parameters(const model_config *config)
 {
     const double d = (double)config->n_embed;
     const double v = (double)config->vocab_size;
+    if (model_config_is_stack(config)) {
+        return (config->tied_head ? 1 : 2) * v * d + d + model__count_stack(config);
+    }
     const bool gpt = config->family == MODEL_GPT;
     const double blocks = gpt && !config->recurrent ? (double)config->n_layer : 1;
     const double block = gpt ? count_gpt_block(config) : count_nrgpt_block(config);
-    const double total = 2 * v * d + v + 2 * d + (double)config->block_size * d + blocks * block;
+    return 2 * v * d + v + 2 * d + (double)config->block_size * d + blocks * block;
+}
+
+static kern_status check_total(const model_config *config, kern_error *err)
+{
+    const double total = count_parameters(config);
+    const bool stack = model_config_is_stack(config);
     if (!(total <= CONFIG_PARAMETERS_MAX)) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "these sizes make %.4g parameters (n_embed %zu, n_head %zu, vocab_size "
-                          "%zu, block_size %zu, n_layer %zu, ff_hid_factor %zu); accepted are at "
-                          "most %.0f",
+                          "%zu, block_size %zu, n_layer %zu, %s %zu); accepted are at most %.0f",
                           total, config->n_embed, config->n_head, config->vocab_size,
-                          config->block_size, config->n_layer, config->ff_hid_factor,
-                          CONFIG_PARAMETERS_MAX);
+                          config->block_size, config->n_layer, stack ? "n_hidden" : "ff_hid_factor",
+                          stack ? config->n_hidden : config->ff_hid_factor, CONFIG_PARAMETERS_MAX);
     }
     return KERN_OK;
 }
 
-kern_status model_config_check(const model_config *config, kern_error *err)
+static kern_status check_early(const model_config *config, kern_error *err)
 {
-    if (config->family != MODEL_NRGPT && config->family != MODEL_GPT) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT, "the model family is the unknown number %u",
-                          (unsigned)config->family);
-    }
-    for (size_t i = 0; i < MODEL__FIELDS; i++) {
-        if (model__field_applies(&model__fields[i], config->family)) {
-            KERN_TRY(check_field(config, &model__fields[i], err));
-        }
-    }
     if (config->family == MODEL_GPT && config->n_head > config->n_embed) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "\"n_head\" is %zu; accepted are at most n_embed = %zu heads, each at "
@@ -150,6 +185,22 @@ kern_status model_config_check(const model_config *config, kern_error *err)
                           "\"rank\" is %zu; accepted is 0 (full) or at most n_embed = %zu",
                           config->rank, config->n_embed);
     }
+    return KERN_OK;
+}
+
+kern_status model_config_check(const model_config *config, kern_error *err)
+{
+    if ((unsigned)config->family > (unsigned)MODEL_HOURGLASS) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "the model family is the unknown number %u",
+                          (unsigned)config->family);
+    }
+    for (size_t i = 0; i < MODEL__FIELDS; i++) {
+        if (model__field_applies(&model__fields[i], config->family)) {
+            KERN_TRY(check_field(config, &model__fields[i], err));
+        }
+    }
+    KERN_TRY(model_config_is_stack(config) ? model__check_stack(config, err)
+                                           : check_early(config, err));
     return check_total(config, err);
 }
 
@@ -172,6 +223,7 @@ static kern_status read_field(model_config *config, const model__field *field, c
     size_t size;
     double real;
     bool flag;
+    model_widths list = {0};
     switch (field->kind) {
     case FIELD_SIZE:
         KERN_TRY(model_json_get_size(object, field->key, (size_t)field->low, (size_t)field->high,
@@ -188,6 +240,11 @@ static kern_status read_field(model_config *config, const model__field *field, c
         return KERN_OK;
     case FIELD_WORD:
         return read_word(config, field, object, err);
+    case FIELD_SIZES:
+        KERN_TRY(model_json_get_sizes(object, field->key, (size_t)field->high, MODEL_WIDTHS_MAX,
+                                      list.at, &list.count, err));
+        model__set_value(config, field, &list, sizeof list);
+        return KERN_OK;
     case FIELD_IGNORED:
         break;
     }
@@ -246,6 +303,13 @@ kern_status model_config_from_json(model_config *config, model_family family, co
     return status;
 }
 
+static kern_status write_sizes(const model_config *config, const model__field *field, cJSON *object,
+                               kern_error *err)
+{
+    const model_widths list = model__get_sizes(config, field);
+    return model_json_add_sizes(object, field->key, list.at, list.count, err);
+}
+
 static kern_status write_field(const model_config *config, const model__field *field, cJSON *object,
                                kern_error *err)
 {
@@ -259,6 +323,8 @@ static kern_status write_field(const model_config *config, const model__field *f
     case FIELD_WORD:
         return model_json_add_string(
             object, field->key, model__word_of(field->words, model__get_word(config, field)), err);
+    case FIELD_SIZES:
+        return write_sizes(config, field, object, err);
     case FIELD_IGNORED:
         break;
     }
@@ -275,7 +341,8 @@ kern_status model_config_to_json(const model_config *config, char **text, kern_e
     }
     kern_status status = KERN_OK;
     for (size_t i = 0; i < MODEL__FIELDS && status == KERN_OK; i++) {
-        if (model__field_applies(&model__fields[i], config->family)) {
+        if (model__field_applies(&model__fields[i], config->family) &&
+            model__field_matters(config, &model__fields[i])) {
             status = write_field(config, &model__fields[i], object, err);
         }
     }
@@ -284,52 +351,4 @@ kern_status model_config_to_json(const model_config *config, char **text, kern_e
     }
     cJSON_Delete(object);
     return status;
-}
-
-/* ---- Family names ------------------------------------------------------------------------ */
-
-typedef struct config_family {
-    const char *name;
-    model_family family;
-    bool recurrent, parallel;
-} config_family;
-
-static const config_family config_families[] = {
-    {"nrgpt", MODEL_NRGPT, false, false},
-    {"gpt", MODEL_GPT, false, false},
-    {"gpt-rec", MODEL_GPT, true, false},
-    {"gpt-rec-parallel", MODEL_GPT, true, true},
-};
-
-enum { CONFIG_FAMILIES = sizeof config_families / sizeof config_families[0] };
-
-const char *model_config_family_name(const model_config *config)
-{
-    for (size_t i = 0; i < CONFIG_FAMILIES; i++) {
-        const config_family *row = &config_families[i];
-        const bool same = row->recurrent == config->recurrent && row->parallel == config->parallel;
-        if (row->family == config->family && (same || row->family == MODEL_NRGPT)) {
-            return row->name;
-        }
-    }
-    return "unknown";
-}
-
-kern_status model_config_set_family(model_config *config, const char *name, kern_error *err)
-{
-    char accepted[MODEL__TEXT] = "";
-    for (size_t i = 0; i < CONFIG_FAMILIES; i++) {
-        const config_family *row = &config_families[i];
-        if (strcmp(name, row->name) == 0) {
-            config->family = row->family;
-            config->recurrent = row->recurrent;
-            config->parallel = row->parallel;
-            return KERN_OK;
-        }
-        model__append_word(accepted, row->name);
-    }
-    char shown[MODEL_UTF8_QUOTE];
-    model_utf8_quote(shown, name, strlen(name));
-    return kern_raise(err, KERN_INVALID_ARGUMENT, "the model family is \"%s\"; accepted are %s",
-                      shown, accepted);
 }

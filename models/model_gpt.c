@@ -190,6 +190,7 @@ static model_step gpt_build_step(model_builder *b, kern_value x, size_t index)
 
 const model_family_ops model_family_gpt = {
     .word = "gpt",
+    .outer = &model_outer_gpt,
     .add_params = gpt_add_params,
     .build_step = gpt_build_step,
 };

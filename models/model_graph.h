@@ -22,13 +22,18 @@ typedef enum model_start {
 typedef struct model_graph_options {
     size_t batch;
     size_t tokens;
-    size_t steps; /* how often the block is applied; a plain GPT accepts its n_layer, or fewer when
-                   * started from a state; MODEL_START_G takes no step */
+    size_t steps; /* how often the block is applied; a model of distinct blocks accepts its n_layer,
+                   * or fewer when started from a state; MODEL_START_G takes no step */
     model_start start;
     bool readout;    /* logits */
     bool loss;       /* negative log likelihood per token; implies readout */
     bool energies;   /* energies of every step, and of the last state */
     bool keep_steps; /* states, g, σ, forces and energies stay in memory */
+    bool keep_inner; /* iterates inside the layers of a stack stay too, and their energies if asked
+                      */
+    /* Steps of the CEM sub-layers, which may differ from those of training; 0: as configured. */
+    size_t t_attn;
+    size_t t_mlp;
 } model_graph_options;
 
 typedef struct model_graph {
@@ -40,11 +45,13 @@ typedef struct model_graph {
     kern_value logits;  /* rows × V, or KERN_NO_VALUE */
     kern_value nll;     /* rows × 1, or KERN_NO_VALUE */
     kern_value input;   /* the input of MODEL_START_STATE and MODEL_START_G */
+    model_inner *inner; /* with keep_inner: layer l's parts from l · MODEL_LAYER_PARTS on; owned */
+    kern_value *inner_values; /* what their arrays are pieces of; owned */
 } model_graph;
 
 /* Builds the graph. KERN_INVALID_ARGUMENT when there are no tokens, or more than block_size while
- * the embedding is part of the graph, when a plain GPT is asked for other than n_layer blocks,
- * or a family without an energy for one. On failure *out is zeroed. */
+ * the embedding is part of the graph, when a model of distinct blocks is asked for other than
+ * n_layer blocks, or a family without an energy for one. On failure *out is zeroed. */
 kern_status model_graph_init(model_graph *out, const model *m, const model_graph_options *options,
                              kern_error *err);
 void model_graph_fini(model_graph *g);

@@ -25,8 +25,10 @@ static size_t choose_tangents(size_t tokens)
 struct model_map {
     const model *m;
     size_t size;
-    size_t tangents; /* that the execution carries at a time */
-    model_graph graph;
+    size_t tangents;   /* that the execution carries at a time */
+    kern_graph *graph; /* owned */
+    kern_value input;
+    kern_value output;
     double *packed;
     kern_plan *jvp_plan;
     kern_plan *vjp_plan;
@@ -34,54 +36,53 @@ struct model_map {
     kern_exec *vjp;
 };
 
-static kern_status build_graph(model_map *map, size_t tokens, kern_error *err)
+static kern_status pack_weights(model_map *map, kern_error *err)
 {
-    const model_graph_options options = {
-        .batch = 1, .tokens = tokens, .steps = 1, .start = MODEL_START_STATE};
-    KERN_TRY(model_graph_init(&map->graph, map->m, &options, err));
-    const size_t pack = kern_graph_pack_count(map->graph.graph) + 8;
+    const size_t pack = kern_graph_pack_count(map->graph) + 8;
     map->packed = aligned_alloc(64, kern_size_round_up(pack * sizeof(double), 64));
     if (map->packed == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "no memory for a map of %zu numbers", map->size);
     }
-    kern_graph_pack(map->graph.graph, map->m->backend, map->packed, map->m->values, 1);
+    kern_graph_pack(map->graph, map->m->backend, map->packed, map->m->values, 1);
     return KERN_OK;
 }
 
 static kern_status build_executions(model_map *map, kern_error *err)
 {
     const kern_plan_options jvp = {
-        .mode = KERN_MODE_JVP, .wrt = &map->graph.input, .n_wrt = 1, .tangents = map->tangents};
-    const kern_plan_options vjp = {.mode = KERN_MODE_VJP,
-                                   .wrt = &map->graph.input,
-                                   .n_wrt = 1,
-                                   .seeds = &map->graph.states[1],
-                                   .n_seeds = 1};
-    KERN_TRY(kern_plan_create(&map->jvp_plan, map->graph.graph, &jvp, err));
-    KERN_TRY(kern_plan_create(&map->vjp_plan, map->graph.graph, &vjp, err));
+        .mode = KERN_MODE_JVP, .wrt = &map->input, .n_wrt = 1, .tangents = map->tangents};
+    const kern_plan_options vjp = {
+        .mode = KERN_MODE_VJP, .wrt = &map->input, .n_wrt = 1, .seeds = &map->output, .n_seeds = 1};
+    KERN_TRY(kern_plan_create(&map->jvp_plan, map->graph, &jvp, err));
+    KERN_TRY(kern_plan_create(&map->vjp_plan, map->graph, &vjp, err));
     KERN_TRY(kern_exec_create(&map->jvp, map->jvp_plan, map->m->backend, 1, err));
     return kern_exec_create(&map->vjp, map->vjp_plan, map->m->backend, 1, err);
 }
 
-kern_status model_map_create(model_map **out, const model *m, size_t tokens, kern_error *err)
+static kern_status check_precision(const model *m, kern_error *err)
+{
+    return m->backend->real_size == sizeof(double)
+               ? KERN_OK
+               : kern_raise(err, KERN_INVALID_ARGUMENT, "a map needs a double-precision model");
+}
+
+kern_status model_map_adopt(model_map **out, const model *m, kern_graph *graph, kern_value input,
+                            kern_value output, size_t tokens, kern_error *err)
 {
     *out = NULL;
-    if (m->backend->real_size != sizeof(double)) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT, "a map needs a double-precision model");
-    }
-    if (m->config.family == MODEL_GPT && !m->config.recurrent) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "a gpt with distinct blocks is not an iterated map; accepted are nrgpt, "
-                          "gpt-rec, gpt-rec-parallel");
-    }
-    model_map *map = calloc(1, sizeof *map);
+    kern_status status = check_precision(m, err);
+    model_map *map = status == KERN_OK ? calloc(1, sizeof *map) : NULL;
     if (map == NULL) {
-        return kern_raise(err, KERN_NO_MEMORY, "no memory for a map");
+        kern_graph_destroy(graph);
+        return status != KERN_OK ? status : kern_raise(err, KERN_NO_MEMORY, "no memory for a map");
     }
     map->m = m;
+    map->graph = graph;
+    map->input = input;
+    map->output = output;
     map->size = tokens * m->config.n_embed;
     map->tangents = choose_tangents(tokens);
-    kern_status status = build_graph(map, tokens, err);
+    status = pack_weights(map, err);
     if (status == KERN_OK) {
         status = build_executions(map, err);
     }
@@ -93,6 +94,28 @@ kern_status model_map_create(model_map **out, const model *m, size_t tokens, ker
     return KERN_OK;
 }
 
+kern_status model_map_create(model_map **out, const model *m, size_t tokens, kern_error *err)
+{
+    const model_graph_options options = {
+        .batch = 1, .tokens = tokens, .steps = 1, .start = MODEL_START_STATE};
+    model_graph graph;
+    *out = NULL;
+    KERN_TRY(check_precision(m, err));
+    if (model_config_has_layers(&m->config)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "a %s with distinct blocks is not an iterated map; accepted are nrgpt, "
+                          "gpt-rec, gpt-rec-parallel",
+                          model_config_family_name(&m->config));
+    }
+    KERN_TRY(model_graph_init(&graph, m, &options, err));
+    kern_graph *net = graph.graph;
+    const kern_value input = graph.input;
+    const kern_value output = graph.states[1];
+    graph.graph = NULL; /* handed on */
+    model_graph_fini(&graph);
+    return model_map_adopt(out, m, net, input, output, tokens, err);
+}
+
 void model_map_destroy(model_map *map)
 {
     if (map != NULL) {
@@ -100,7 +123,7 @@ void model_map_destroy(model_map *map)
         kern_exec_destroy(map->vjp);
         kern_plan_destroy(map->jvp_plan);
         kern_plan_destroy(map->vjp_plan);
-        model_graph_fini(&map->graph);
+        kern_graph_destroy(map->graph);
         free(map->packed);
         free(map);
     }
@@ -121,12 +144,28 @@ static void copy(double *to, const double *from, const model_map *map)
     memcpy(to, from, map->size * sizeof *to);
 }
 
+void model_map_set_input(model_map *map, kern_value input, const double *values)
+{
+    const kern_shape shape = kern_graph_value_info(map->graph, input)->shape;
+    const size_t bytes = shape.rows * shape.cols * sizeof *values;
+    memcpy(kern_exec_value(map->jvp, input), values, bytes);
+    memcpy(kern_exec_value(map->vjp, input), values, bytes);
+}
+
+const double *model_map_observe(model_map *map, const double *x, kern_value value)
+{
+    const kern_run run = run_of(map);
+    copy(kern_exec_value(map->vjp, map->input), x, map);
+    kern_exec_forward(map->vjp, &run);
+    return kern_exec_value(map->vjp, value);
+}
+
 void model_map_step(model_map *map, const double *x, double *y)
 {
     const kern_run run = run_of(map);
-    copy(kern_exec_value(map->vjp, map->graph.input), x, map);
+    copy(kern_exec_value(map->vjp, map->input), x, map);
     kern_exec_forward(map->vjp, &run);
-    copy(y, kern_exec_value(map->vjp, map->graph.states[1]), map);
+    copy(y, kern_exec_value(map->vjp, map->output), map);
 }
 
 void model_map_jvp(model_map *map, const double *x, const double *v, double *y, double *jv)
@@ -138,10 +177,10 @@ void model_map_jvp_many(model_map *map, const double *x, size_t k, const double 
                         double *y, double *jv)
 {
     kern_run run = run_of(map);
-    double *in = kern_exec_derivative(map->jvp, map->graph.input);
-    const double *out = kern_exec_derivative(map->jvp, map->graph.states[1]);
+    double *in = kern_exec_derivative(map->jvp, map->input);
+    const double *out = kern_exec_derivative(map->jvp, map->output);
     run.bindings.own_rows = own_tokens;
-    copy(kern_exec_value(map->jvp, map->graph.input), x, map);
+    copy(kern_exec_value(map->jvp, map->input), x, map);
     kern_exec_forward(map->jvp, &run);
     for (size_t i = 0; i < k; i += map->tangents) {
         const size_t count = kern_size_min(map->tangents, k - i);
@@ -150,16 +189,16 @@ void model_map_jvp_many(model_map *map, const double *x, size_t k, const double 
         memcpy(jv + i * map->size, out, count * map->size * sizeof *out);
     }
     if (y != NULL) { /* last, since it may be v */
-        copy(y, kern_exec_value(map->jvp, map->graph.states[1]), map);
+        copy(y, kern_exec_value(map->jvp, map->output), map);
     }
 }
 
 void model_map_vjp(model_map *map, const double *x, const double *w, double *jtw)
 {
     const kern_run run = run_of(map);
-    copy(kern_exec_value(map->vjp, map->graph.input), x, map);
+    copy(kern_exec_value(map->vjp, map->input), x, map);
     kern_exec_forward(map->vjp, &run);
-    copy(kern_exec_derivative(map->vjp, map->graph.states[1]), w, map);
+    copy(kern_exec_derivative(map->vjp, map->output), w, map);
     kern_exec_backward(map->vjp, &run);
-    copy(jtw, kern_exec_derivative(map->vjp, map->graph.input), map);
+    copy(jtw, kern_exec_derivative(map->vjp, map->input), map);
 }

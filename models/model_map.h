@@ -6,6 +6,7 @@
 #ifndef BASIN_MODEL_MAP_H
 #define BASIN_MODEL_MAP_H
 
+#include "kernels/kern_graph.h"
 #include "models/model.h"
 
 #include <stdbool.h>
@@ -16,7 +17,20 @@ typedef struct model_map model_map;
 /* Map of one application of the block. `m` must be in double precision and must not change while
  * the map lives. KERN_INVALID_ARGUMENT for a GPT with distinct blocks, which is not one map. */
 kern_status model_map_create(model_map **out, const model *m, size_t tokens, kern_error *err);
+
+/* Map of any finished graph over the parameters of `m` with an input and a kept result of `tokens`
+ * × D numbers. The graph belongs to the map from then on, also on failure; its other inputs must
+ * be set before the first use. */
+kern_status model_map_adopt(model_map **out, const model *m, kern_graph *graph, kern_value input,
+                            kern_value output, size_t tokens, kern_error *err);
+
 void model_map_destroy(model_map *map);
+
+/* Fills another input of the graph, for all later calls. */
+void model_map_set_input(model_map *map, kern_value input, const double *values);
+
+/* A kept value at the state x. The memory is the map's, until its next call. */
+const double *model_map_observe(model_map *map, const double *x, kern_value value);
 
 /* Number of state variables: tokens × D, token by token. */
 size_t model_map_size(const model_map *map);

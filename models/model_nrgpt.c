@@ -343,6 +343,7 @@ static model_step nrgpt_build_step(model_builder *b, kern_value x, size_t index)
 
 const model_family_ops model_family_nrgpt = {
     .word = "nrgpt",
+    .outer = &model_outer_gpt,
     .add_params = nrgpt_add_params,
     .build_step = nrgpt_build_step,
     .build_energy = nrgpt_build_energy,

@@ -151,7 +151,7 @@ static void update_worker(void *context, int worker, int workers)
     const model_adamw *s = &task->o->settings;
     for (size_t i = 0; i < params->count; i++) {
         const model_param *p = &params->items[i];
-        const bool decays = p->rank >= 2 || s->decay_vectors;
+        const bool decays = (p->rank >= 2 && !p->undecayed) || s->decay_vectors;
         size_t begin;
         size_t end;
         kern_parallel_share(model_param_size(p), 1024, worker, workers, &begin, &end);

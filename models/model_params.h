@@ -30,7 +30,8 @@ typedef struct model_param {
     size_t offset; /* first element in the parameter vector */
     model_init init;
     double value;
-    bool trained; /* false: stored and counted, never changed */
+    bool trained;   /* false: stored and counted, never changed */
+    bool undecayed; /* a matrix that weight decay leaves alone, as it does vectors */
 } model_param;
 
 typedef struct model_params {

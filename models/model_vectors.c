@@ -130,8 +130,7 @@ kern_status model__checker_compare(model__checker *c, const model_safetensors_en
 typedef kern_status entry_check(model__checker *c, const model_safetensors_entry *entry,
                                 const char *tail);
 
-/* Step number in a tail "3"; SIZE_MAX when it is none, or above `most`. */
-static size_t step_number(const char *tail, size_t most)
+size_t model__checker_number(const char *tail, size_t most)
 {
     char *end;
     const unsigned long number = strtoul(tail, &end, 10);
@@ -141,14 +140,14 @@ static size_t step_number(const char *tail, size_t most)
     return (size_t)number;
 }
 
-static kern_status no_such_step(const model__checker *c, const model_safetensors_entry *entry)
+kern_status model__checker_no_step(const model__checker *c, const model_safetensors_entry *entry)
 {
     return kern_raise(c->err, KERN_BAD_INPUT, "tensor %s does not name a step from 0 to %zu",
                       entry->name, c->graph.n_steps);
 }
 
-static kern_status compare_value(model__checker *c, const model_safetensors_entry *entry,
-                                 kern_value value)
+kern_status model__checker_compare_value(model__checker *c, const model_safetensors_entry *entry,
+                                         kern_value value)
 {
     if (value == KERN_NO_VALUE) {
         return kern_raise(c->err, KERN_BAD_INPUT, "tensor %s means nothing for a %s model",
@@ -162,31 +161,32 @@ static kern_status compare_value(model__checker *c, const model_safetensors_entr
 static kern_status check_state(model__checker *c, const model_safetensors_entry *entry,
                                const char *tail)
 {
-    const size_t t = step_number(tail, c->graph.n_steps);
-    return t == SIZE_MAX ? no_such_step(c, entry) : compare_value(c, entry, c->graph.states[t]);
+    const size_t t = model__checker_number(tail, c->graph.n_steps);
+    return t == SIZE_MAX ? model__checker_no_step(c, entry)
+                         : model__checker_compare_value(c, entry, c->graph.states[t]);
 }
 
 static kern_status check_energy_attn(model__checker *c, const model_safetensors_entry *entry,
                                      const char *tail)
 {
-    const size_t t = step_number(tail, c->graph.n_steps);
-    return t == SIZE_MAX ? no_such_step(c, entry)
-                         : compare_value(c, entry, c->graph.steps[t].energy_attn);
+    const size_t t = model__checker_number(tail, c->graph.n_steps);
+    return t == SIZE_MAX ? model__checker_no_step(c, entry)
+                         : model__checker_compare_value(c, entry, c->graph.steps[t].energy_attn);
 }
 
 static kern_status check_energy_ff(model__checker *c, const model_safetensors_entry *entry,
                                    const char *tail)
 {
-    const size_t t = step_number(tail, c->graph.n_steps);
-    return t == SIZE_MAX ? no_such_step(c, entry)
-                         : compare_value(c, entry, c->graph.steps[t].energy_ff);
+    const size_t t = model__checker_number(tail, c->graph.n_steps);
+    return t == SIZE_MAX ? model__checker_no_step(c, entry)
+                         : model__checker_compare_value(c, entry, c->graph.steps[t].energy_ff);
 }
 
 static kern_status check_logits(model__checker *c, const model_safetensors_entry *entry,
                                 const char *tail)
 {
     (void)tail;
-    return compare_value(c, entry, c->graph.logits);
+    return model__checker_compare_value(c, entry, c->graph.logits);
 }
 
 static kern_status check_loss(model__checker *c, const model_safetensors_entry *entry,
@@ -214,11 +214,16 @@ static kern_status check_gradient(model__checker *c, const model_safetensors_ent
                                   MODEL_VECTORS_GRADIENT_TOLERANCE);
 }
 
-/* Parameters are inputs: that each is known and complete is all there is to check. */
+/* Parameters are inputs: that each is known and complete is all there is to check. One that this
+ * model does not have may stand in the file as long as the reference does not use it either, which
+ * shows in its having no gradient (the norms of sub-MLPs under a norm in front of them). */
 static kern_status check_param(model__checker *c, const model_safetensors_entry *entry,
                                const char *tail)
 {
-    if (model_params_find(&c->m->params, tail) == NULL) {
+    char gradient[MODEL_PARAM_NAME + 8];
+    (void)snprintf(gradient, sizeof gradient, "grad/%s", tail);
+    if (model_params_find(&c->m->params, tail) == NULL &&
+        model_safetensors_find(c->file, gradient) != NULL) {
         return kern_raise(c->err, KERN_BAD_INPUT, "tensor %s is no parameter of this model",
                           entry->name);
     }
@@ -234,83 +239,9 @@ static kern_status check_input(model__checker *c, const model_safetensors_entry 
     return KERN_OK;
 }
 
-/* ∂E/∂g at reference state t under the given update: minus the force of one step from there. */
-static kern_status force_at(model__checker *c, model_update update, const double *state,
-                            double *gradient)
-{
-    model variant = *c->m;
-    variant.config.update = update;
-    const model_graph_options options = {.batch = c->batch,
-                                         .tokens = c->tokens,
-                                         .steps = 1,
-                                         .start = MODEL_START_STATE,
-                                         .keep_steps = true};
-    const kern_plan_options forward = {.mode = KERN_MODE_FORWARD};
-    const size_t count = c->batch * c->tokens * c->m->config.n_embed;
-    model_graph graph = {0};
-    kern_plan *plan = NULL;
-    kern_exec *exec = NULL;
-    kern_status status = model_graph_init(&graph, &variant, &options, c->err);
-    if (status == KERN_OK) {
-        status = kern_plan_create(&plan, graph.graph, &forward, c->err);
-    }
-    if (status == KERN_OK) {
-        status = kern_exec_create(&exec, plan, c->m->backend, 1, c->err);
-    }
-    if (status == KERN_OK) {
-        const kern_run run = {.params = c->m->values};
-        memcpy(kern_exec_value(exec, graph.input), state, count * sizeof *state);
-        kern_exec_forward(exec, &run);
-        const double *force = kern_exec_value(exec, graph.steps[0].force);
-        for (size_t i = 0; i < count; i++) {
-            gradient[i] = -force[i];
-        }
-    }
-    kern_exec_destroy(exec);
-    kern_plan_destroy(plan);
-    model_graph_fini(&graph);
-    return status;
-}
-
-static kern_status check_force(model__checker *c, const model_safetensors_entry *entry,
-                               const char *tail, model_update update)
-{
-    const size_t count = c->batch * c->tokens * c->m->config.n_embed;
-    char name[64];
-    double *state = NULL;
-    if (step_number(tail, c->graph.n_steps) == SIZE_MAX ||
-        c->graph.steps[0].force == KERN_NO_VALUE) {
-        return no_such_step(c, entry);
-    }
-    (void)snprintf(name, sizeof name, "state/%s", tail);
-    KERN_TRY(model__checker_read(c, name, count, &state));
-    double *gradient = malloc(count * sizeof *gradient);
-    kern_status status = gradient == NULL
-                             ? kern_raise(c->err, KERN_NO_MEMORY, "no memory for %s", entry->name)
-                             : force_at(c, update, state, gradient);
-    if (status == KERN_OK) {
-        status = model__checker_compare(c, entry, gradient, count, MODEL_VECTORS_TOLERANCE);
-    }
-    free(gradient);
-    free(state);
-    return status;
-}
-
-static kern_status check_published(model__checker *c, const model_safetensors_entry *entry,
-                                   const char *tail)
-{
-    return check_force(c, entry, tail, MODEL_UPDATE_PUBLISHED);
-}
-
-static kern_status check_exact(model__checker *c, const model_safetensors_entry *entry,
-                               const char *tail)
-{
-    return check_force(c, entry, tail, MODEL_UPDATE_EXACT);
-}
-
 /* ---- the file ------------------------------------------------------------------------------- */
 
-/* Names ending in '/' are prefixes. */
+/* Names ending in '/' or '.' are prefixes. */
 static const struct {
     const char *name;
     entry_check *check;
@@ -322,8 +253,9 @@ static const struct {
     {"loss", check_loss},
     {"param/", check_param},
     {"grad/", check_gradient},
-    {"grad_g_published/", check_published},
-    {"grad_g_exact/", check_exact},
+    {"grad_g_published/", model__check_published},
+    {"grad_g_exact/", model__check_exact},
+    {"trace/layers.", model__check_trace},
     {"jvp_in", check_input},
     {"vjp_in", check_input},
     {"idx", check_input},
@@ -339,7 +271,7 @@ static kern_status check_entry(model__checker *c, const model_safetensors_entry 
     for (size_t i = 0; i < sizeof entry_checks / sizeof *entry_checks; i++) {
         const char *name = entry_checks[i].name;
         const size_t length = strlen(name);
-        const bool prefix = name[length - 1] == '/';
+        const bool prefix = name[length - 1] == '/' || name[length - 1] == '.';
         if (prefix ? strncmp(entry->name, name, length) == 0 : strcmp(entry->name, name) == 0) {
             return entry_checks[i].check(c, entry, entry->name + length);
         }
@@ -349,7 +281,8 @@ static kern_status check_entry(model__checker *c, const model_safetensors_entry 
 
 static kern_status run_model(model__checker *c)
 {
-    const bool energies = model_family_get(c->m->config.family)->build_energy != NULL;
+    const bool energies = model_family_get(c->m->config.family)->build_energy != NULL ||
+                          model_config_is_stack(&c->m->config);
     const model_graph_options options = {.batch = c->batch,
                                          .tokens = c->tokens,
                                          .steps = c->m->config.n_layer,
@@ -357,7 +290,8 @@ static kern_status run_model(model__checker *c)
                                          .readout = true,
                                          .loss = true,
                                          .energies = energies,
-                                         .keep_steps = true};
+                                         .keep_steps = true,
+                                         .keep_inner = true};
     KERN_TRY(model_graph_init(&c->graph, c->m, &options, c->err));
     const kern_plan_options plan = {
         .mode = KERN_MODE_VJP, .params = true, .seeds = &c->graph.nll, .n_seeds = 1};
@@ -437,27 +371,21 @@ static kern_status require_results(const model__checker *c)
 
 static kern_status check_file(model__checker *c)
 {
-    static const struct {
-        const char *word;
-        model_family family;
-    } known[] = {{"nrgpt", MODEL_NRGPT}, {"gpt", MODEL_GPT}};
+    model_family family;
     const char *word = model_safetensors_metadata(c->file, "family");
     if (word == NULL) {
         return kern_raise(c->err, KERN_BAD_INPUT, "the metadata names no family");
     }
     (void)snprintf(c->report->family, sizeof c->report->family, "%s", word);
-    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-        if (strcmp(word, known[k].word) != 0) {
-            continue;
-        }
-        c->report->known_family = true;
-        KERN_TRY(load(c, known[k].family));
-        for (size_t i = 0; i < model_safetensors_count(c->file); i++) {
-            KERN_TRY(check_entry(c, model_safetensors_at(c->file, i)));
-        }
-        KERN_TRY(require_results(c));
+    if (!model_family_find(word, &family)) {
+        return KERN_OK;
     }
-    return KERN_OK;
+    c->report->known_family = true;
+    KERN_TRY(load(c, family));
+    for (size_t i = 0; i < model_safetensors_count(c->file); i++) {
+        KERN_TRY(check_entry(c, model_safetensors_at(c->file, i)));
+    }
+    return require_results(c);
 }
 
 kern_status model_vectors_check(const char *path, model_vectors_report *report, kern_error *err)

@@ -37,6 +37,26 @@ kern_status model__checker_read(const model__checker *c, const char *name, size_
 kern_status model__checker_compare(model__checker *c, const model_safetensors_entry *entry,
                                    const double *computed, size_t count, double tolerance);
 
+/* Compares a value of the graph; KERN_BAD_INPUT when it is KERN_NO_VALUE: the tensor means nothing
+ * for this model. */
+kern_status model__checker_compare_value(model__checker *c, const model_safetensors_entry *entry,
+                                         kern_value value);
+
+/* Step number in a tail "3"; SIZE_MAX when it is none, or above `most`. And the error that this is.
+ */
+size_t model__checker_number(const char *tail, size_t most);
+kern_status model__checker_no_step(const model__checker *c, const model_safetensors_entry *entry);
+
+/* Check of trace/layers.…: iterates and energies inside a layer. */
+kern_status model__check_trace(model__checker *c, const model_safetensors_entry *entry,
+                               const char *tail);
+
+/* Checks of grad_g_published/t and grad_g_exact/t. */
+kern_status model__check_published(model__checker *c, const model_safetensors_entry *entry,
+                                   const char *tail);
+kern_status model__check_exact(model__checker *c, const model_safetensors_entry *entry,
+                               const char *tail);
+
 /* Checks of jvp_out, vjp_out, jac_token_blocks and jac_eig_abs_sorted; `tail` is not used. */
 kern_status model__check_jvp(model__checker *c, const model_safetensors_entry *entry,
                              const char *tail);

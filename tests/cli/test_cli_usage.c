@@ -38,10 +38,10 @@ static const char *write_text(const char *name, const char *text)
 
 static void test_help_and_version(void **state)
 {
-    static const char *const commands[] = {"train",         "eval",     "generate", "info",
-                                           "trace",         "selftest", "bench",    "orbit",
-                                           "orbit-diagram", "continue", "lyapunov", "multipliers",
-                                           "fixed-points",  "basins",   "chaos",    "rqa"};
+    static const char *const commands[] = {
+        "train",        "eval",   "generate",      "info",     "trace",    "selftest",
+        "bench",        "orbit",  "orbit-diagram", "continue", "lyapunov", "multipliers",
+        "fixed-points", "basins", "chaos",         "rqa",      "budget",   "gp"};
     (void)state;
     program_expect(0, NULL);
     assert_non_null(strstr(program_out, "Usage: basin SUBCOMMAND"));
@@ -106,7 +106,7 @@ static void test_values_out_of_domain(void **state)
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
         refuse_option("--width", widths[i], "whole numbers from 1 to 16777216");
     }
-    refuse_option("--family", "cem", "nrgpt, gpt, gpt-rec, gpt-rec-parallel");
+    refuse_option("--family", "mamba", "gpt-rec, gpt-rec-parallel, llama, cem, hourglass");
     refuse_option("--ff", "ff3", "ff1, ff2, ff2w");
     refuse_option("--mask", "loose", "strict and inclusive");
     refuse_option("--beta", "1/sqrt(H)", "1/sqrt(D)");

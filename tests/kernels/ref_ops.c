@@ -247,6 +247,18 @@ static void ref_head_gain(const ref_call *c)
     }
 }
 
+static void ref_head_repeat(const ref_call *c)
+{
+    const kern_head_repeat_attr *a = &c->attr->head_repeat;
+    const size_t width = c->in_shape[0].cols / a->heads;
+    for (size_t r = 0; r < c->out_shape[0].rows; r++) {
+        for (size_t k = 0; k < c->out_shape[0].cols; k++) {
+            const size_t head = k / width / a->times;
+            c->out[0][r * c->out_shape[0].cols + k] = element(c, 0, r, head * width + k % width);
+        }
+    }
+}
+
 static void ref_head_scale(const ref_call *c)
 {
     const kern_head_scale_attr *a = &c->attr->head_scale;
@@ -402,6 +414,18 @@ static void ref_cross_entropy(const ref_call *c)
     }
 }
 
+static void ref_squared_error(const ref_call *c)
+{
+    for (size_t r = 0; r < c->in_shape[0].rows; r++) {
+        const double weight = c->in[2] == NULL ? 1 : c->in[2][r];
+        double sum = 0;
+        for (size_t j = 0; j < c->in_shape[0].cols; j++) {
+            sum += pow(element(c, 0, r, j) - element(c, 1, r, j), 2);
+        }
+        c->out[0][r] = c->attr->row.scale * weight * sum;
+    }
+}
+
 void ref_forward(kern_op_id id, const ref_call *call)
 {
     switch (id) {
@@ -427,6 +451,9 @@ void ref_forward(kern_op_id id, const ref_call *call)
     case KERN_OP_HEAD_GAIN:
         ref_head_gain(call);
         break;
+    case KERN_OP_HEAD_REPEAT:
+        ref_head_repeat(call);
+        break;
     case KERN_OP_HEAD_SCALE:
         ref_head_scale(call);
         break;
@@ -449,6 +476,9 @@ void ref_forward(kern_op_id id, const ref_call *call)
         break;
     case KERN_OP_CROSS_ENTROPY:
         ref_cross_entropy(call);
+        break;
+    case KERN_OP_SQUARED_ERROR:
+        ref_squared_error(call);
         break;
     case KERN_OP_COUNT:
     default:

@@ -216,6 +216,65 @@ static void test_ids_beyond_the_table(void **state)
     assert_true(isnan(nll[0]) && isfinite(nll[1]));
 }
 
+static void test_squared_error(void **state)
+{
+    (void)state;
+    static const size_t widths[] = {1, 1, 2, 7};
+    for (size_t k = 0; k < SHAPES; k++) {
+        for (size_t i = 0; i < 4; i++) {
+            const kern_shape shape = {shapes[k].rows, widths[i]};
+            op_case c = {.name = "squared_error",
+                         .op = KERN_OP_SQUARED_ERROR,
+                         .attr = {.row = {.scale = i == 1 ? 1.0 : 0.75}},
+                         .in = {shape, shape, {shape.rows, 1}}};
+            op_check(&c, 60 + k);
+            c.in[2] = (kern_shape){0, 0};
+            op_check(&c, 60 + k);
+        }
+    }
+    op_case bad = {.name = "squared_error", .op = KERN_OP_SQUARED_ERROR, .in = {{2, 3}, {3, 2}}};
+    op_check_refused(&bad, KERN_INVALID_ARGUMENT, "targets is 3 × 2");
+    bad.in[1] = bad.in[0];
+    bad.in[2] = (kern_shape){1, 2};
+    op_check_refused(&bad, KERN_INVALID_ARGUMENT, "weights are 1 × 2");
+    bad.in[0] = (kern_shape){0, 0};
+    op_check_refused(&bad, KERN_INVALID_ARGUMENT, "predictions");
+}
+
+/* What a row of weight 0 holds stays there; what another holds does not. */
+static void test_squared_error_leaves_rows_out(void **state)
+{
+    (void)state;
+    double p[] = {1, (double)NAN, 3};
+    double t[] = {(double)NAN, 2, 5};
+    double w[] = {0, 0, 2};
+    double e[3];
+    double seed[] = {1, 1, 1};
+    double dp[] = {9, 9, 9};
+    double dw[] = {9, 9, 9};
+    const kern_attr attr = {.row = {.scale = 1}};
+    kern_call call = {.attr = &attr,
+                      .in = {{p, 3, 1}, {t, 3, 1}, {w, 3, 1}},
+                      .out = {{e, 3, 1}},
+                      .d_in = {{dp, 3, 1}, {NULL, 3, 1}, {dw, 3, 1}},
+                      .d_out = {{seed, 3, 1}},
+                      .workers = 1};
+    const kern_op_kernels *kernels = kern_backend_cpu_f64.kernels[KERN_OP_SQUARED_ERROR];
+    kernels->forward(&call);
+    kernels->vjp(&call);
+    assert_true(e[0] == 0 && e[1] == 0 && e[2] == 8);
+    assert_true(dp[0] == 0 && dp[1] == 0 && dp[2] == -8);
+    assert_true(dw[0] == 0 && dw[1] == 0 && dw[2] == 4);
+    call.accumulate[0] = true;
+    kernels->vjp(&call);
+    assert_true(dp[0] == 0 && dp[1] == 0 && dp[2] == -16);
+    kernels->jvp(&call);
+    assert_true(seed[0] == 0 && seed[1] == 0 && isfinite(seed[2]));
+    w[1] = 1;
+    kernels->forward(&call);
+    assert_true(isnan(e[1]));
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -260,6 +319,8 @@ int main(void)
         cmocka_unit_test(test_cross_entropy),
         cmocka_unit_test(test_cross_entropy_of_extreme_logits),
         cmocka_unit_test(test_ids_beyond_the_table),
+        cmocka_unit_test(test_squared_error),
+        cmocka_unit_test(test_squared_error_leaves_rows_out),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,6 +140,12 @@ static void test_continues_bit_for_bit(void **state)
     training.schedule.kind = MODEL_SCHEDULE_COSINE;
     training.seed = UINT64_MAX - 5; /* not a number that JSON can hold */
     check_continues(&config, &training);
+    for (unsigned family = MODEL_LLAMA; family <= MODEL_HOURGLASS; family++) {
+        config = tiny_config((model_family)family);
+        config.cem.precond = MODEL_PRECOND_DLR;
+        config.hourglass.widths = (model_widths){.count = 4, .at = {3, 4, 5, 6}};
+        check_continues(&config, &training);
+    }
 }
 
 /* Dropout must be at work above, or its stream could be lost unnoticed. */

@@ -265,8 +265,8 @@ static void test_checks_structs(void **state)
     c.eta = (model_eta)6;
     assert_checked(&c, "\"eta\" is the unknown number 6");
     c.eta = MODEL_ETA_FULL;
-    c.family = (model_family)2;
-    assert_checked(&c, "family is the unknown number 2");
+    c.family = (model_family)5;
+    assert_checked(&c, "family is the unknown number 5");
     c = model_config_default(MODEL_GPT);
     c.n_head = 65;
     assert_checked(&c, "\"n_head\" is 65;");
@@ -338,19 +338,29 @@ static void test_words(void **state)
 static void test_family_names(void **state)
 {
     (void)state;
-    const char *const names[] = {"nrgpt", "gpt", "gpt-rec", "gpt-rec-parallel"};
+    const char *const names[] = {"nrgpt",   "llama",           "cem", "hourglass", "gpt",
+                                 "gpt-rec", "gpt-rec-parallel"};
+    const model_family families[] = {MODEL_NRGPT, MODEL_LLAMA, MODEL_CEM, MODEL_HOURGLASS,
+                                     MODEL_GPT,   MODEL_GPT,   MODEL_GPT};
     model_config config = model_config_default(MODEL_NRGPT);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 7; i++) {
         assert_int_equal(model_config_set_family(&config, names[i], NULL), KERN_OK);
         assert_string_equal(model_config_family_name(&config), names[i]);
-        assert_int_equal(config.family, i == 0 ? MODEL_NRGPT : MODEL_GPT);
-        assert_int_equal(config.recurrent, i >= 2);
-        assert_int_equal(config.parallel, i == 3);
+        assert_int_equal(config.family, families[i]);
+        assert_int_equal(config.recurrent, i >= 5);
+        assert_int_equal(config.parallel, i == 6);
+        assert_int_equal(model_config_is_stack(&config), i >= 1 && i <= 3);
+        assert_int_equal(model_config_has_layers(&config), i >= 1 && i <= 4);
+        assert_int_equal(config.attn == MODEL_ATTN_CEM, i == 2);
+        assert_int_equal(config.ffn, i == 2   ? MODEL_FFN_CEM
+                                     : i == 3 ? MODEL_FFN_HOURGLASS
+                                              : MODEL_FFN_LLAMA);
     }
     kern_error err = {KERN_OK, ""};
-    assert_int_equal(model_config_set_family(&config, "cem", &err), KERN_INVALID_ARGUMENT);
-    test_error(&err, KERN_INVALID_ARGUMENT,
-               "\"cem\"; accepted are nrgpt, gpt, gpt-rec, gpt-rec-parallel");
+    assert_int_equal(model_config_set_family(&config, "mamba", &err), KERN_INVALID_ARGUMENT);
+    test_error(
+        &err, KERN_INVALID_ARGUMENT,
+        "\"mamba\"; accepted are nrgpt, gpt, gpt-rec, gpt-rec-parallel, llama, cem, hourglass");
     assert_string_equal(model_config_family_name(&config), "gpt-rec-parallel");
 }
 
@@ -395,12 +405,12 @@ static void test_reference_configurations(void **state)
     }
     size_t seen = 0;
     for (const struct dirent *item = readdir(folder); item != NULL; item = readdir(folder)) {
-        if (strncmp(item->d_name, "nrgpt-", 6) == 0 || strncmp(item->d_name, "gpt-", 4) == 0) {
+        if (strstr(item->d_name, ".safetensors") != NULL) {
             check_reference(item->d_name, &seen);
         }
     }
     (void)closedir(folder);
-    assert_true(seen >= 9);
+    assert_true(seen >= 26);
 }
 
 int main(void)

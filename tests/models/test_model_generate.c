@@ -119,8 +119,8 @@ static void check_against_plain(const model *m, const model_sampling *sampling)
 static void test_agrees_with_plain(void **state)
 {
     (void)state;
-    static const char *const families[] = {"nrgpt", "gpt", "gpt-rec-parallel"};
-    for (size_t i = 0; i < 6; i++) {
+    static const char *const families[] = {"nrgpt", "gpt", "gpt-rec-parallel", "cem"};
+    for (size_t i = 0; i < 8; i++) {
         model_config config = tiny_config(i / 2 == 0 ? MODEL_NRGPT : MODEL_GPT);
         TINY_OK(model_config_set_family(&config, families[i / 2], tiny_err));
         config.strict_mask = i % 2 == 0;

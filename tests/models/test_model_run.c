@@ -93,8 +93,9 @@ static void assert_same_training(const model_training *a, const model_training *
 static void test_config_survives(void **state)
 {
     (void)state;
-    static const char *const families[] = {"nrgpt", "gpt", "gpt-rec", "gpt-rec-parallel"};
-    for (size_t i = 0; i < 4; i++) {
+    static const char *const families[] = {"nrgpt", "gpt", "gpt-rec",  "gpt-rec-parallel",
+                                           "llama", "cem", "hourglass"};
+    for (size_t i = 0; i < 7; i++) {
         parts p;
         char folder[TEST_PATH];
         model_run run;
@@ -242,7 +243,7 @@ static const edit edits[] = {
     {"\"version\":\t1", "\"version\":2", "\"version\" is 2; accepted is 1"},
     {"\"version\":\t1", "\"version\":\"1\"", "\"version\" is \"1\""},
     {"\"version\":\t1,", "", "the key \"version\" is missing"},
-    {"\"family\":\t\"nrgpt\"", "\"family\":\"llama\"", "the model family is \"llama\"; accepted"},
+    {"\"family\":\t\"nrgpt\"", "\"family\":\"mamba\"", "the model family is \"mamba\"; accepted"},
     {"\"family\":\t\"nrgpt\"", "\"family\":\"gpt\"", "unknown key \"ff\""},
     {"\"family\":\t\"nrgpt\",", "", "the key \"family\" is missing"},
     {"\"family\"", "\"colour\":1,\"family\"", "unknown key \"colour\"; accepted are format, ver"},
@@ -478,8 +479,9 @@ static void test_bad_weights_are_refused(void **state)
     TINY_OK(model_weights_write(m, path, NULL, 0, tiny_err));
     assert_load_refused(&run, KERN_BAD_INPUT, "a model whose \"n_layer\" differs");
     model_destroy(m);
-    static const char *const families[] = {"gpt", "gpt-rec", "gpt-rec-parallel"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const families[] = {"gpt",   "gpt-rec", "gpt-rec-parallel",
+                                           "llama", "cem",     "hourglass"};
+    for (size_t i = 0; i < 6; i++) {
         char part[128];
         model_config other = tiny_config(MODEL_GPT);
         TINY_OK(model_config_set_family(&other, families[i], tiny_err));

@@ -53,7 +53,8 @@ static void test_loss_agrees_with_plain(void **state)
     tiny_stream(&stream, 317, VOCAB);
     for (size_t i = 0; i < 24; i++) {
         const bool wide = i % 2 == 0;
-        const model_config config = tiny_config(i < 12 ? MODEL_NRGPT : MODEL_GPT);
+        static const model_family families[] = {MODEL_NRGPT, MODEL_CEM, MODEL_GPT, MODEL_HOURGLASS};
+        const model_config config = tiny_config(families[i / 6]);
         model *m = tiny_model(&config, wide ? &kern_backend_cpu_f64 : &kern_backend_cpu_f32);
         const model_part part = parts[i / 2 % 3];
         const size_t window = windows[i / 6];

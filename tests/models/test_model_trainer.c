@@ -255,8 +255,8 @@ static void test_the_loss_falls(void **state)
     enum { MANY = 25 };
     model_stream stream;
     repetitive_stream(&stream);
-    for (size_t f = 0; f < 2; f++) {
-        const model_config config = tiny_config(f == 0 ? MODEL_NRGPT : MODEL_GPT);
+    for (unsigned f = 0; f <= MODEL_HOURGLASS; f++) {
+        const model_config config = tiny_config((model_family)f);
         model_training training = tiny_training(2);
         double losses[MANY];
         double after;

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/model_layer_map.h"
+
+#include "kernels/kern_size.h"
+#include "models/model_cem.h"
+#include "models/model_layer_private.h"
+#include "models/model_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* States of the workspace, whole groups of tangents; see model_dynamics. */
+enum { WORK_STATES = 2 * DYN_MAP_GROUP };
+
+/* What a history is made of, as inputs of the step's graph. */
+enum { HISTORY_C, HISTORY_KEYS, HISTORY_VALUES, HISTORY_START, HISTORY_PARTS };
+
+typedef struct layer_map {
+    dyn_map_kind kind;
+    const model *m;
+    size_t layer;
+    model_layer_part part;
+    model_map *map;
+    kern_value energy; /* rows × 1, or KERN_NO_VALUE */
+    kern_value history[HISTORY_PARTS];
+    double *h;    /* the part's input; owned, tokens × D */
+    double *work; /* WORK_STATES states, behind h */
+} layer_map;
+
+static const dyn_param layer_params[] = {
+    {"step_scale", 1.0, "factor of the update; 1 is the trained step"}};
+
+static void layer_map_destroy(layer_map *l)
+{
+    if (l != NULL) {
+        model_map_destroy(l->map);
+        free(l->h);
+        free(l);
+    }
+}
+
+/* ---- the map's functions ----------------------------------------------------------------------
+ */
+
+static size_t bytes(const dyn_map *map)
+{
+    return map->size * sizeof(double);
+}
+
+static void scale_update(const dyn_map *map, const double *from, double *to)
+{
+    const double s = map->params[0];
+    for (size_t i = 0; s != 1.0 && i < map->size; i++) {
+        to[i] = from[i] + s * (to[i] - from[i]);
+    }
+}
+
+static void step(dyn_map *map, const double *x, double *y)
+{
+    const layer_map *l = map->data;
+    model_map_step(l->map, x, l->work);
+    scale_update(map, x, l->work);
+    memcpy(y, l->work, bytes(map));
+}
+
+/* v + s (J v − v) through the workspace, since jv may be v; y last, since it may be x. */
+static void push(dyn_map *map, const double *x, size_t k, const double *v, bool own, double *y,
+                 double *jv)
+{
+    const layer_map *l = map->data;
+    for (size_t first = 0; first < k; first += WORK_STATES) {
+        const size_t count = kern_size_min(WORK_STATES, k - first);
+        model_map_jvp_many(l->map, x, count, v + first * map->size, own, NULL, l->work);
+        for (size_t i = 0; i < count; i++) {
+            scale_update(map, v + (first + i) * map->size, l->work + i * map->size);
+        }
+        memcpy(jv + first * map->size, l->work, count * bytes(map));
+    }
+    if (y != NULL) {
+        step(map, x, y);
+    }
+}
+
+static void jvp(dyn_map *map, const double *x, const double *v, double *y, double *jv)
+{
+    push(map, x, 1, v, false, y, jv);
+}
+
+static void jvp_many(dyn_map *map, const double *x, size_t k, const double *v, double *y,
+                     double *jv)
+{
+    push(map, x, k, v, false, y, jv);
+}
+
+static void jvp_blocks(dyn_map *map, const double *x, size_t k, const double *v, double *y,
+                       double *jv)
+{
+    push(map, x, k, v, true, y, jv);
+}
+
+static void vjp(dyn_map *map, const double *x, const double *w, double *jtw)
+{
+    const layer_map *l = map->data;
+    model_map_vjp(l->map, x, w, l->work);
+    scale_update(map, w, l->work);
+    memcpy(jtw, l->work, bytes(map));
+}
+
+static void block_energies(dyn_map *map, const double *x, double *energies)
+{
+    const layer_map *l = map->data;
+    memcpy(energies, model_map_observe(l->map, x, l->energy), map->block_count * sizeof *energies);
+}
+
+static double energy(dyn_map *map, const double *x)
+{
+    const layer_map *l = map->data;
+    const double *by_tokens = model_map_observe(l->map, x, l->energy);
+    double sum = 0;
+    for (size_t i = 0; i < map->block_count; i++) {
+        sum += by_tokens[i];
+    }
+    return sum;
+}
+
+static void fini(dyn_map *map)
+{
+    layer_map_destroy(map->data);
+}
+
+/* ---- graphs -----------------------------------------------------------------------------------
+ */
+
+static const model_cem_energy *find_energy(const model_config *c, model_layer_part part)
+{
+    if (part == MODEL_LAYER_ATTN) {
+        return c->attn == MODEL_ATTN_CEM ? &model_cem_interaction : NULL;
+    }
+    return c->ffn == MODEL_FFN_CEM ? &model_cem_elementwise : NULL;
+}
+
+/* A descent step whose history is made of inputs shaped as `shapes` says; columns 0: absent. */
+static kern_value build_step(layer_map *l, model_builder *b, const model_cem_energy *energy_of,
+                             const kern_shape shapes[HISTORY_PARTS], kern_value input)
+{
+    for (size_t i = 0; i < HISTORY_PARTS; i++) {
+        l->history[i] = shapes[i].cols > 0 ? kern_graph_input(b->graph, shapes[i]) : KERN_NO_VALUE;
+    }
+    model_cem_descent d = {.b = b,
+                           .layer = l->layer,
+                           .energy = energy_of,
+                           .h = KERN_NO_VALUE,
+                           .start = l->history[HISTORY_START],
+                           .seen = KERN_NO_VALUE,
+                           .history = {.c = l->history[HISTORY_C],
+                                       .keys = l->history[HISTORY_KEYS],
+                                       .values = l->history[HISTORY_VALUES]}};
+    const kern_value next = model_cem_step(&d, input, false, &l->energy);
+    kern_graph_keep(b->graph, l->energy);
+    return next;
+}
+
+/* ---- construction -----------------------------------------------------------------------------
+ */
+
+/* The parts of a history, in the order of their numbers: where they are in the graph that makes
+ * them, their shapes (no columns: absent) and numbers. */
+typedef struct history {
+    kern_value made[HISTORY_PARTS];
+    kern_shape shapes[HISTORY_PARTS];
+    double *values[HISTORY_PARTS]; /* owned */
+} history;
+
+static void history_fini(history *h)
+{
+    for (size_t i = 0; i < HISTORY_PARTS; i++) {
+        free(h->values[i]);
+    }
+}
+
+static kern_status history_reserve(history *h, kern_graph *graph, kern_error *err)
+{
+    KERN_TRY(kern_graph_finish(graph, err));
+    for (size_t i = 0; i < HISTORY_PARTS; i++) {
+        if (h->made[i] == KERN_NO_VALUE) {
+            continue;
+        }
+        kern_graph_keep(graph, h->made[i]);
+        h->shapes[i] = kern_graph_value_info(graph, h->made[i])->shape;
+        h->values[i] = malloc((h->shapes[i].rows * h->shapes[i].cols + 1) * sizeof(double));
+        if (h->values[i] == NULL) {
+            return kern_raise(err, KERN_NO_MEMORY, "no memory for a history of %zu tokens",
+                              h->shapes[i].rows);
+        }
+    }
+    return KERN_OK;
+}
+
+/* Computes the history of the part's input. */
+static kern_status history_make(history *h, const layer_map *l, const model_cem_energy *energy_of,
+                                size_t tokens, kern_error *err)
+{
+    model_builder b;
+    kern_value input;
+    KERN_TRY(model__layer_begin(&b, l->m, tokens, false, &input, err));
+    const model_cem_descent d = model_cem_begin(&b, l->layer, energy_of, input);
+    const kern_value made[HISTORY_PARTS] = {[HISTORY_C] = d.history.c,
+                                            [HISTORY_KEYS] = d.history.keys,
+                                            [HISTORY_VALUES] = d.history.values,
+                                            [HISTORY_START] = d.start};
+    memcpy(h->made, made, sizeof made);
+    const kern_status status = history_reserve(h, b.graph, err);
+    if (status != KERN_OK) {
+        kern_graph_destroy(b.graph);
+        return status;
+    }
+    return model__layer_evaluate(l->m, b.graph, input, l->h, h->made, h->values, HISTORY_PARTS,
+                                 err);
+}
+
+/* Hands a graph with its result over to the map. */
+static kern_status adopt(layer_map *l, model_builder *b, kern_value input, kern_value next,
+                         kern_error *err)
+{
+    kern_graph_keep(b->graph, next);
+    const kern_status status = kern_graph_finish(b->graph, err);
+    if (status != KERN_OK) {
+        kern_graph_destroy(b->graph);
+        return status;
+    }
+    return model_map_adopt(&l->map, l->m, b->graph, input, next, b->tokens, err);
+}
+
+static kern_status build_descent(layer_map *l, const model_cem_energy *energy_of, const history *h,
+                                 size_t tokens, kern_error *err)
+{
+    model_builder b;
+    kern_value input;
+    KERN_TRY(model__layer_begin(&b, l->m, tokens, true, &input, err));
+    const kern_value next = build_step(l, &b, energy_of, h->shapes, input);
+    KERN_TRY(adopt(l, &b, input, next, err));
+    for (size_t i = 0; i < HISTORY_PARTS; i++) {
+        if (l->history[i] != KERN_NO_VALUE) {
+            model_map_set_input(l->map, l->history[i], h->values[i]);
+        }
+    }
+    return KERN_OK;
+}
+
+static kern_status build_cem(layer_map *l, const model_cem_energy *energy_of, size_t tokens,
+                             double *start, kern_error *err)
+{
+    history h = {.made = {0}};
+    kern_status status = history_make(&h, l, energy_of, tokens, err);
+    if (status == KERN_OK) {
+        status = build_descent(l, energy_of, &h, tokens, err);
+    }
+    if (status == KERN_OK) {
+        memcpy(start, h.values[HISTORY_START], tokens * l->m->config.n_embed * sizeof *start);
+    }
+    history_fini(&h);
+    return status;
+}
+
+/* A part as a whole; its start is its input. */
+static kern_status build_whole(layer_map *l, size_t tokens, double *start, kern_error *err)
+{
+    model_builder b;
+    kern_value input;
+    KERN_TRY(model__layer_begin(&b, l->m, tokens, false, &input, err));
+    const kern_value next = model_sublayer_get(&l->m->config, l->part)->build(&b, l->layer, input);
+    memcpy(start, l->h, tokens * l->m->config.n_embed * sizeof *start);
+    return adopt(l, &b, input, next, err);
+}
+
+/* A norm in front of the whole update takes away the scale. That is so for a CEM step with the norm
+ * in every step and nothing that looks at x itself, and for parts that read one normalised input.
+ */
+static dyn_gauge find_gauge(const model_config *c, model_layer_part part)
+{
+    const model_hourglass *hg = &c->hourglass;
+    bool normed = true;
+    if (find_energy(c, part) != NULL) {
+        normed = c->cem.norm == MODEL_PLACE_STEP && !(c->cem.confine > 0);
+    } else if (part == MODEL_LAYER_FFN && c->ffn == MODEL_FFN_HOURGLASS) {
+        const bool one = hg->parallel || hg->k == 1;
+        normed = hg->norm == MODEL_SANDGLASS_B || hg->norm == MODEL_SANDGLASS_C ||
+                 (hg->norm == MODEL_SANDGLASS_A && one);
+    }
+    return normed ? DYN_GAUGE_SCALE : DYN_GAUGE_NONE;
+}
+
+static kern_status clone(dyn_map **out, const dyn_map *map, kern_error *err);
+
+static void fill_kind(layer_map *l, bool has_energy)
+{
+    l->kind = (dyn_map_kind){.name = model_config_family_name(&l->m->config),
+                             .formula = "x + step_scale (F(x) - x), F one step of a layer's part",
+                             .step = step,
+                             .jvp = jvp,
+                             .jvp_many = jvp_many,
+                             .jvp_blocks = jvp_blocks,
+                             .vjp = vjp,
+                             .energy = has_energy ? energy : NULL,
+                             .block_energies = has_energy ? block_energies : NULL,
+                             .clone = clone,
+                             .fini = fini};
+}
+
+kern_status model_layer_map_create_at(dyn_map **out, const model *m, size_t layer,
+                                      model_layer_part part, const double *h, size_t tokens,
+                                      kern_error *err)
+{
+    const size_t size = tokens * m->config.n_embed;
+    *out = NULL;
+    KERN_TRY(model__layer_check(m, layer, tokens, err));
+    layer_map *l = calloc(1, sizeof *l);
+    if (l != NULL) {
+        *l = (layer_map){.m = m, .layer = layer, .part = part, .energy = KERN_NO_VALUE};
+        l->h = malloc((1 + WORK_STATES) * size * sizeof *l->h);
+    }
+    if (l == NULL || l->h == NULL) {
+        free(l);
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for a map of %zu tokens", tokens);
+    }
+    l->work = l->h + size;
+    memcpy(l->h, h, size * sizeof *h);
+    const model_cem_energy *energy_of = find_energy(&m->config, part);
+    fill_kind(l, energy_of != NULL);
+    kern_status status = dyn_map_create(out, &l->kind, size, layer_params, 1, err);
+    if (status != KERN_OK) {
+        layer_map_destroy(l);
+        return status;
+    }
+    (*out)->data = l;
+    (*out)->block_count = tokens;
+    (*out)->block_width = m->config.n_embed;
+    (*out)->gauge = find_gauge(&m->config, part);
+    status = energy_of != NULL ? build_cem(l, energy_of, tokens, (*out)->start, err)
+                               : build_whole(l, tokens, (*out)->start, err);
+    if (status != KERN_OK) {
+        dyn_map_destroy(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+static kern_status clone(dyn_map **out, const dyn_map *map, kern_error *err)
+{
+    const layer_map *l = map->data;
+    KERN_TRY(model_layer_map_create_at(out, l->m, l->layer, l->part, l->h, map->block_count, err));
+    memcpy((*out)->start, map->start, bytes(map));
+    (*out)->params[0] = map->params[0];
+    return KERN_OK;
+}
+
+kern_status model_layer_map_create(dyn_map **out, const model *m, size_t layer,
+                                   model_layer_part part, const int32_t *ids, size_t tokens,
+                                   kern_error *err)
+{
+    *out = NULL;
+    KERN_TRY(model__layer_check(m, layer, tokens, err));
+    double *h = malloc((tokens * m->config.n_embed + 1) * sizeof *h);
+    if (h == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for a prompt of %zu tokens", tokens);
+    }
+    kern_status status = model_layer_input(m, layer, part, ids, tokens, h, err);
+    if (status == KERN_OK) {
+        status = model_layer_map_create_at(out, m, layer, part, h, tokens, err);
+    }
+    free(h);
+    return status;
+}
+
+size_t model_layer_map_steps(const model *m, model_layer_part part)
+{
+    const bool attn = part == MODEL_LAYER_ATTN;
+    if (find_energy(&m->config, part) == NULL) {
+        return 1;
+    }
+    return attn ? m->config.cem.t_attn : m->config.cem.t_mlp;
+}

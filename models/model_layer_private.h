@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the files of model_layer share: graphs of one part of a layer, run once.
+ */
+#ifndef BASIN_MODEL_LAYER_PRIVATE_H
+#define BASIN_MODEL_LAYER_PRIVATE_H
+
+#include "models/model_layer_map.h"
+
+/* KERN_INVALID_ARGUMENT unless `m` is a stack in double precision with that layer and a block that
+ * holds so many tokens. */
+kern_status model__layer_check(const model *m, size_t layer, size_t tokens, kern_error *err);
+
+/* KERN_INVALID_ARGUMENT for an id outside the vocabulary. */
+kern_status model__layer_check_ids(const model *m, const int32_t *ids, size_t tokens,
+                                   kern_error *err);
+
+/* Starts a graph for one sequence with its rows as input. The caller owns b->graph. */
+kern_status model__layer_begin(model_builder *b, const model *m, size_t tokens, bool energies,
+                               kern_value *input, kern_error *err);
+
+/* Computes kept values of `graph`, which is destroyed, at the input h into out[i]; absent values
+ * and NULL places are skipped. */
+kern_status model__layer_evaluate(const model *m, kern_graph *graph, kern_value input,
+                                  const double *h, const kern_value *values, double *const *out,
+                                  size_t n, kern_error *err);
+
+#endif
