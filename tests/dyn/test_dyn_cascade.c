@@ -67,7 +67,7 @@ static void test_relative_equilibrium(void **state)
     dyn_chart_update(chart, c.state, radial, tangential, work);
     MAPS_OK(dyn_multipliers_init(&m, chart, c.state, &options, maps_err));
     const double flips[] = {flip_of(0, 5), flip_of(1, 4), flip_of(2, 4)};
-    const double turns[] = {INFINITY, INFINITY, turn_of_last()};
+    const double turns[] = {(double)INFINITY, (double)INFINITY, turn_of_last()};
     for (size_t a = 0; a < CAUSAL_TOKENS; a++) {
         const dyn_chart_margins g = dyn_chart_find_margins(chart, &m.blocks[a], radial[a]);
         MAPS_CLOSE(radial[a], radial_of(a), 1e-12);
@@ -274,7 +274,7 @@ static void test_refusals(void **state)
     assert_int_equal(dyn_cascade_path_init(&path, map, map->start, &options, &err),
                      KERN_INVALID_ARGUMENT);
     maps_error(&err, KERN_INVALID_ARGUMENT, "no parameter \"q\"");
-    options = dyn_cascade_path_options_default("r", 2.5, NAN);
+    options = dyn_cascade_path_options_default("r", 2.5, (double)NAN);
     assert_int_equal(dyn_cascade_path_init(&path, map, map->start, &options, &err),
                      KERN_INVALID_ARGUMENT);
     o.tol = 0.0;

@@ -123,7 +123,7 @@ static void test_eigenvectors(void **state)
         MAPS_CLOSE(m.blocks[0].re[N - 2], 0.0, 1e-14);
         for (size_t j = 0; j < N; j++) {
             const double expected = (sigma + rate * 0.3 * s.value[j]) / stretched;
-            double nearest = INFINITY;
+            double nearest = (double)INFINITY;
             for (size_t k = 0; k < N - 2; k++) {
                 assert_true(m.blocks[0].im[k] == 0.0);
                 nearest = fmin(nearest, fabs(m.blocks[0].re[k] - expected));
@@ -156,7 +156,7 @@ static dyn_chart_margins find_margins(dyn_map *chart, const double *z, double *l
     MAPS_CLOSE(tangential, 0.0, 1e-12);
     MAPS_OK(dyn_multipliers_init(&m, chart, z, &o, maps_err));
     const dyn_chart_margins g = dyn_chart_find_margins(chart, &m.blocks[0], radial);
-    *least = INFINITY;
+    *least = (double)INFINITY;
     for (size_t j = 0; j < N; j++) {
         *least = fmin(*least, m.blocks[0].re[j]);
     }
@@ -428,7 +428,7 @@ static void test_refusals(void **state)
     assert_int_equal(dyn_chart_create(&out, power, NULL, &zero, &err), KERN_INVALID_ARGUMENT);
     maps_error(&err, KERN_INVALID_ARGUMENT, "block 0 has scale 0");
     assert_int_equal(dyn_chart_create(&out, power, flat, NULL, &err), KERN_INVALID_ARGUMENT);
-    flat[3] = NAN;
+    flat[3] = (double)NAN;
     assert_int_equal(dyn_chart_create(&out, power, flat, NULL, &err), KERN_INVALID_ARGUMENT);
     assert_int_equal(dyn_frozen_create(&out, power, 1, NULL, &err), KERN_INVALID_ARGUMENT);
     maps_error(&err, KERN_INVALID_ARGUMENT, "block 1 is not one of the 1");

@@ -131,7 +131,7 @@ static void test_refusals(void **state)
     dyn_settle_options o = {.horizon = 1, .tol = 1e-3};
     assert_int_equal(dyn_settle_init(&s, map, NULL, &o, &err), KERN_INVALID_ARGUMENT);
     maps_error(&err, KERN_INVALID_ARGUMENT, "horizon is 1 steps");
-    o = (dyn_settle_options){.horizon = 10, .tol = NAN};
+    o = (dyn_settle_options){.horizon = 10, .tol = (double)NAN};
     assert_int_equal(dyn_settle_init(&s, map, NULL, &o, &err), KERN_INVALID_ARGUMENT);
     dyn_map_destroy(map);
 }

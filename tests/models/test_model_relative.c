@@ -158,7 +158,7 @@ static double find_lambda(const model_forward *f, const model *m, const double *
         hessian[i] -= 1e6 * (1.0 / D + own[i / D] * own[i % D] / D);
     }
     TEST_OK(kern_lapack_eigenvalues(D, hessian, re, im, test_err));
-    double largest = -INFINITY;
+    double largest = -(double)INFINITY;
     for (size_t i = 0; i < D; i++) {
         largest = fmax(largest, re[i]);
     }
