@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the sources of dyn_attractor_verify share: dyn_attractor_verify.c judges cycles and decides
- * what is asked when, dyn_attractor_aperiodic.c judges other orbits.
+ * What the sources of dyn_attractor_verify share: dyn_attractor_judge.c moves the orbit,
+ * dyn_attractor_aperiodic.c judges orbits without a period, and dyn_attractor_verify.c judges
+ * cycles and decides what is asked when.
  */
 #ifndef BASIN_DYN_ATTRACTOR_JUDGE_H
 #define BASIN_DYN_ATTRACTOR_JUDGE_H

@@ -289,7 +289,7 @@ kern_status branch_events_find(branch_walk *w, const branch_sample *a, const bra
     KERN_TRY(isolate(w, a, b, 0, err));
     if (!w->halved && (a->monitor < 0.0) != (b->monitor < 0.0) && isfinite(a->monitor) &&
         isfinite(b->monitor)) {
-        KERN_TRY(locate(w, ROOT_MONITOR, DYN_BRANCH_UZ, *a, *b, err));
+        return locate(w, ROOT_MONITOR, DYN_BRANCH_UZ, *a, *b, err);
     }
-    return w->halved ? KERN_OK : branch_touch_find(w, a, b, err);
+    return KERN_OK;
 }

@@ -150,7 +150,7 @@ kern_status branch_sample_between(branch_walk *w, double s, branch_sample *sampl
 
 /* ---- Events (dyn_branch_events.c, dyn_branch_touch.c, dyn_branch_record.c) ---------------- */
 
-/* Finds what happens in the last step between the samples at its ends, and records it. */
+/* Finds the crossings in the last step that the samples at its ends tell, and records them. */
 kern_status branch_events_find(branch_walk *w, const branch_sample *a, const branch_sample *b,
                                kern_error *err);
 
@@ -159,7 +159,7 @@ kern_status branch_events_isolate(branch_walk *w, const branch_sample *a, const 
                                   kern_error *err);
 
 /* Minima of the distance from ±1 and from the circle in a step that nothing of that kind crosses:
- * touches, and crossings there and back. */
+ * touches, and crossings there and back. After branch_events_find. */
 kern_status branch_touch_find(branch_walk *w, const branch_sample *a, const branch_sample *b,
                               kern_error *err);
 

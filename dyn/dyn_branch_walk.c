@@ -252,6 +252,9 @@ static kern_status find_events(branch_walk *w, const branch_sample *last, const 
                                dyn_branch_end end, kern_error *err)
 {
     KERN_TRY(branch_events_find(w, last, next, err));
+    if (!w->halved) {
+        KERN_TRY(branch_touch_find(w, last, next, err));
+    }
     if (w->travelled == 0.0) {
         KERN_TRY(branch_touch_end(w, last, next, err));
     }
