@@ -2,17 +2,7 @@
  *
  * Descriptions of the losses: shapes, and what their derivatives read.
  */
-#include "kernels/kern_op.h"
-
-static kern_status check_nonempty(const char *op, const char *what, kern_shape s, kern_error *err)
-{
-    if (s.rows == 0 || s.cols == 0) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "%s: %s is %zu × %zu, where at least one row and column are needed", op,
-                          what, s.rows, s.cols);
-    }
-    return KERN_OK;
-}
+#include "kernels/kern_op_check.h"
 
 /* ---- cross_entropy -------------------------------------------------------------------------- */
 
@@ -24,7 +14,7 @@ static kern_status cross_entropy_infer(const kern_attr *attr, const kern_shape *
                           "cross_entropy: index slot %zu does not exist; slots are 0 to %d",
                           attr->cross_entropy.slot, KERN_INDEX_SLOTS - 1);
     }
-    KERN_TRY(check_nonempty("cross_entropy", "the matrix of logits", in[0], err));
+    KERN_TRY(kern_check_nonempty("cross_entropy", "the matrix of logits", in[0], err));
     out[0] = (kern_shape){in[0].rows, 1};
     out[1] = out[0];
     return KERN_OK;
@@ -46,21 +36,11 @@ static kern_status squared_error_infer(const kern_attr *attr, const kern_shape *
                                        kern_error *err)
 {
     const kern_shape p = in[0];
-    const kern_shape t = in[1];
-    const kern_shape w = in[2];
     (void)attr;
-    KERN_TRY(check_nonempty("squared_error", "the matrix of predictions", p, err));
-    if (t.rows != p.rows || t.cols != p.cols) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "squared_error: the matrix of targets is %zu × %zu, where %zu × %zu is "
-                          "needed",
-                          t.rows, t.cols, p.rows, p.cols);
-    }
-    if ((w.rows != 0 || w.cols != 0) && (w.rows != p.rows || w.cols != 1)) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "squared_error: the weights are %zu × %zu, where %zu × 1 is needed",
-                          w.rows, w.cols, p.rows);
-    }
+    KERN_TRY(kern_check_nonempty("squared_error", "the matrix of predictions", p, err));
+    KERN_TRY(kern_check_shape("squared_error", "the matrix of targets", in[1], p, err));
+    KERN_TRY(kern_check_optional("squared_error", "the vector of weights", in[2],
+                                 (kern_shape){p.rows, 1}, err));
     out[0] = (kern_shape){p.rows, 1};
     return KERN_OK;
 }

@@ -8,50 +8,11 @@
  * in kern_op.h.
  */
 #include "kernels/kern_op.h"
+#include "kernels/kern_op_check.h"
 #include "kernels/kern_rope.h"
 #include "kernels/kern_size.h"
 
 #include <float.h>
-
-static bool is_absent(kern_shape s)
-{
-    return s.rows == 0 && s.cols == 0;
-}
-
-static bool is_shape(kern_shape s, size_t rows, size_t cols)
-{
-    return s.rows == rows && s.cols == cols;
-}
-
-/* Refuses a matrix without elements. */
-static kern_status check_nonempty(const char *op, const char *what, kern_shape s, kern_error *err)
-{
-    if (s.rows == 0 || s.cols == 0) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "%s: %s is %zu × %zu, where at least one row and column are needed", op,
-                          what, s.rows, s.cols);
-    }
-    return KERN_OK;
-}
-
-/* Requires `s` to be rows × cols. */
-static kern_status check_shape(const char *op, const char *what, kern_shape s, kern_shape expected,
-                               kern_error *err)
-{
-    if (!is_shape(s, expected.rows, expected.cols)) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "%s: %s is %zu × %zu, where %zu × %zu is needed", op, what, s.rows,
-                          s.cols, expected.rows, expected.cols);
-    }
-    return KERN_OK;
-}
-
-/* As check_shape; an absent matrix is accepted too. */
-static kern_status check_optional(const char *op, const char *what, kern_shape s,
-                                  kern_shape expected, kern_error *err)
-{
-    return is_absent(s) ? KERN_OK : check_shape(op, what, s, expected, err);
-}
 
 /* ---- embed ---------------------------------------------------------------------------------- */
 
@@ -59,7 +20,7 @@ static kern_status embed_infer(const kern_attr *attr, const kern_shape *in, kern
                                kern_error *err)
 {
     const kern_embed_attr *a = &attr->embed;
-    KERN_TRY(check_nonempty("embed", "the table", in[0], err));
+    KERN_TRY(kern_check_nonempty("embed", "the table", in[0], err));
     if (a->slot >= KERN_INDEX_SLOTS) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "embed: index slot %zu does not exist; slots are 0 to %d", a->slot,
@@ -76,7 +37,7 @@ static kern_status embed_infer(const kern_attr *attr, const kern_shape *in, kern
                           "embed: a table of %zu rows exceeds the %d that ids can name", in[0].rows,
                           INT32_MAX);
     }
-    if (!is_absent(in[1]) && (in[1].rows < a->tokens || in[1].cols != in[0].cols)) {
+    if (!kern_shape_is_absent(in[1]) && (in[1].rows < a->tokens || in[1].cols != in[0].cols)) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "embed: the position table is %zu × %zu, where at least %zu rows of %zu "
                           "columns are needed",
@@ -105,9 +66,9 @@ static kern_status norm_infer(const kern_attr *attr, const kern_shape *in, kern_
                           "norm: epsilon is %g, where a number of at least 0 is needed",
                           attr->norm.epsilon);
     }
-    KERN_TRY(check_nonempty("norm", "the input", in[0], err));
-    KERN_TRY(check_optional("norm", "the gain", in[1], row, err));
-    KERN_TRY(check_optional("norm", "the bias", in[2], row, err));
+    KERN_TRY(kern_check_nonempty("norm", "the input", in[0], err));
+    KERN_TRY(kern_check_optional("norm", "the gain", in[1], row, err));
+    KERN_TRY(kern_check_optional("norm", "the bias", in[2], row, err));
     out[0] = in[0];
     out[1] = (kern_shape){in[0].rows, 1};
     out[2] = out[1];
@@ -135,9 +96,9 @@ static kern_status norm_pull_infer(const kern_attr *attr, const kern_shape *in, 
                           "norm_pull: epsilon is %g, where a number of at least 0 is needed",
                           attr->norm.epsilon);
     }
-    KERN_TRY(check_nonempty("norm_pull", "the input", in[0], err));
-    KERN_TRY(check_optional("norm_pull", "the gain", in[1], (kern_shape){1, in[0].cols}, err));
-    KERN_TRY(check_shape("norm_pull", "the gradient", in[2], in[0], err));
+    KERN_TRY(kern_check_nonempty("norm_pull", "the input", in[0], err));
+    KERN_TRY(kern_check_optional("norm_pull", "the gain", in[1], (kern_shape){1, in[0].cols}, err));
+    KERN_TRY(kern_check_shape("norm_pull", "the gradient", in[2], in[0], err));
     out[0] = in[0];
     return KERN_OK;
 }
@@ -159,7 +120,7 @@ static kern_status rope_infer(const kern_attr *attr, const kern_shape *in, kern_
                               kern_error *err)
 {
     const kern_rope_attr *a = &attr->rope;
-    KERN_TRY(check_nonempty("rope", "the input", in[0], err));
+    KERN_TRY(kern_check_nonempty("rope", "the input", in[0], err));
     if (a->heads == 0 || in[0].cols % a->heads != 0) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "rope: %zu columns cannot be shared among %zu heads", in[0].cols,
@@ -209,14 +170,14 @@ static kern_status head_scale_infer(const kern_attr *attr, const kern_shape *in,
 {
     const kern_head_scale_attr *a = &attr->head_scale;
     size_t cols = in[1].cols;
-    KERN_TRY(check_nonempty("head_scale", "the input", in[1], err));
+    KERN_TRY(kern_check_nonempty("head_scale", "the input", in[1], err));
     if (a->heads == 0 || (!a->shared_query && cols % a->heads != 0)) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "head_scale: %zu columns cannot be shared among %zu heads", cols,
                           a->heads);
     }
-    KERN_TRY(check_shape("head_scale", "the matrix of factors", in[0],
-                         (kern_shape){in[1].rows, a->heads}, err));
+    KERN_TRY(kern_check_shape("head_scale", "the matrix of factors", in[0],
+                              (kern_shape){in[1].rows, a->heads}, err));
     if (a->shared_query && !kern_size_mul(cols, a->heads, &cols)) {
         return kern_raise(err, KERN_OVERFLOW, "head_scale: %zu heads of %zu columns are too many",
                           a->heads, in[1].cols);
@@ -240,7 +201,7 @@ static kern_status head_gain_infer(const kern_attr *attr, const kern_shape *in, 
 {
     const kern_head_gain_attr *a = &attr->head_gain;
     size_t cols = in[0].cols;
-    KERN_TRY(check_nonempty("head_gain", "the input", in[0], err));
+    KERN_TRY(kern_check_nonempty("head_gain", "the input", in[0], err));
     if (a->heads == 0 || (a->fold && cols % a->heads != 0)) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "head_gain: %zu columns cannot be shared among %zu heads", cols,
@@ -253,7 +214,7 @@ static kern_status head_gain_infer(const kern_attr *attr, const kern_shape *in, 
                           a->heads, in[0].cols);
     }
     const kern_shape gain = {a->heads, a->fold ? cols : in[0].cols};
-    KERN_TRY(check_shape("head_gain", "the gain", in[1], gain, err));
+    KERN_TRY(kern_check_shape("head_gain", "the gain", in[1], gain, err));
     out[0] = (kern_shape){in[0].rows, cols};
     return KERN_OK;
 }
@@ -276,7 +237,7 @@ static kern_status check_activation(const char *op, const kern_attr *attr, kern_
                           "%s: function %d does not exist; functions are 0 to %d", op,
                           (int)attr->act.fn, KERN_FN_COUNT - 1);
     }
-    return check_nonempty(op, "the input", z, err);
+    return kern_check_nonempty(op, "the input", z, err);
 }
 
 static kern_status act_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
@@ -314,7 +275,7 @@ static kern_status act_pair_infer(const kern_attr *attr, const kern_shape *in, k
                                   kern_error *err)
 {
     KERN_TRY(check_activation("act_pair", attr, in[0], err));
-    KERN_TRY(check_shape("act_pair", "the second input", in[1], in[0], err));
+    KERN_TRY(kern_check_shape("act_pair", "the second input", in[1], in[0], err));
     for (size_t j = 0; j < 4; j++) {
         out[j] = in[0];
     }
@@ -336,7 +297,7 @@ static kern_status act_gate_infer(const kern_attr *attr, const kern_shape *in, k
                                   kern_error *err)
 {
     KERN_TRY(check_activation("act_gate", attr, in[0], err));
-    KERN_TRY(check_shape("act_gate", "the second input", in[1], in[0], err));
+    KERN_TRY(kern_check_shape("act_gate", "the second input", in[1], in[0], err));
     for (size_t j = 0; j < 3; j++) {
         out[j] = in[0];
     }
@@ -360,8 +321,8 @@ static kern_status row_dot_infer(const kern_attr *attr, const kern_shape *in, ke
                                  kern_error *err)
 {
     (void)attr;
-    KERN_TRY(check_nonempty("row_dot", "the first input", in[0], err));
-    KERN_TRY(check_shape("row_dot", "the second input", in[1], in[0], err));
+    KERN_TRY(kern_check_nonempty("row_dot", "the first input", in[0], err));
+    KERN_TRY(kern_check_shape("row_dot", "the second input", in[1], in[0], err));
     out[0] = (kern_shape){in[0].rows, 1};
     return KERN_OK;
 }
@@ -378,7 +339,7 @@ static kern_status row_sumsq_infer(const kern_attr *attr, const kern_shape *in, 
                                    kern_error *err)
 {
     (void)attr;
-    KERN_TRY(check_nonempty("row_sumsq", "the input", in[0], err));
+    KERN_TRY(kern_check_nonempty("row_sumsq", "the input", in[0], err));
     out[0] = (kern_shape){in[0].rows, 1};
     return KERN_OK;
 }
@@ -395,7 +356,7 @@ static kern_status row_combine_infer(const kern_attr *attr, const kern_shape *in
                                      kern_error *err)
 {
     (void)attr;
-    KERN_TRY(check_nonempty("row_combine", "the input", in[0], err));
+    KERN_TRY(kern_check_nonempty("row_combine", "the input", in[0], err));
     out[0] = (kern_shape){in[0].rows, 1};
     return KERN_OK;
 }
@@ -417,14 +378,15 @@ static kern_status affine_add_infer(const kern_attr *attr, const kern_shape *in,
                           "affine_add: the power is %d, where 1 or 2 is needed",
                           attr->affine.power);
     }
-    if (attr->affine.softplus && is_absent(in[3])) {
+    if (attr->affine.softplus && kern_shape_is_absent(in[3])) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "affine_add: the gain is absent, which has no softplus");
     }
-    KERN_TRY(check_nonempty("affine_add", "the second input", in[1], err));
-    KERN_TRY(check_optional("affine_add", "the first input", in[0], in[1], err));
-    KERN_TRY(check_optional("affine_add", "the scalar", in[2], (kern_shape){1, 1}, err));
-    KERN_TRY(check_optional("affine_add", "the gain", in[3], (kern_shape){1, in[1].cols}, err));
+    KERN_TRY(kern_check_nonempty("affine_add", "the second input", in[1], err));
+    KERN_TRY(kern_check_optional("affine_add", "the first input", in[0], in[1], err));
+    KERN_TRY(kern_check_optional("affine_add", "the scalar", in[2], (kern_shape){1, 1}, err));
+    KERN_TRY(
+        kern_check_optional("affine_add", "the gain", in[3], (kern_shape){1, in[1].cols}, err));
     out[0] = in[1];
     return KERN_OK;
 }
@@ -459,7 +421,7 @@ static kern_status dropout_infer(const kern_attr *attr, const kern_shape *in, ke
                           "needed",
                           attr->dropout.p);
     }
-    KERN_TRY(check_nonempty("dropout", "the input", in[0], err));
+    KERN_TRY(kern_check_nonempty("dropout", "the input", in[0], err));
     out[0] = in[0];
     return KERN_OK;
 }

@@ -236,7 +236,7 @@ static void test_squared_error(void **state)
     op_check_refused(&bad, KERN_INVALID_ARGUMENT, "targets is 3 × 2");
     bad.in[1] = bad.in[0];
     bad.in[2] = (kern_shape){1, 2};
-    op_check_refused(&bad, KERN_INVALID_ARGUMENT, "weights are 1 × 2");
+    op_check_refused(&bad, KERN_INVALID_ARGUMENT, "the vector of weights is 1 × 2");
     bad.in[0] = (kern_shape){0, 0};
     op_check_refused(&bad, KERN_INVALID_ARGUMENT, "predictions");
 }
