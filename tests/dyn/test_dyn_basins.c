@@ -12,69 +12,12 @@
 
 #include "dyn/dyn_basins.h"
 #include "tests/dyn/dyn_basin_maps.h"
+#include "tests/dyn/dyn_basins_check.h"
 #include "tests/dyn/dyn_test_maps.h"
 
 #include <stdlib.h>
 
-enum { RECURRENCES, PROXIMITY, FEATURES, METHODS };
-
 static const double two_pi = 6.283185307179586477;
-
-/* A grid of n cells along each of up to 3 coordinates of low … high. */
-typedef struct box {
-    double low[3], high[3];
-    size_t grid[3];
-    dyn_basins_options o;
-} box;
-
-static void set_box(box *b, size_t n, double low, double high)
-{
-    for (size_t i = 0; i < 3; i++) {
-        b->low[i] = low;
-        b->high[i] = high;
-        b->grid[i] = n;
-    }
-    b->o = dyn_basins_options_default();
-    b->o.starts.low = b->low;
-    b->o.starts.high = b->high;
-    b->o.starts.grid = b->grid;
-}
-
-/* Runs, and checks what holds for every result: labels and counts agree, fractions add to 1. */
-static dyn_basins find(const dyn_map *map, const dyn_basins_options *o)
-{
-    dyn_basins out;
-    size_t total = 0;
-    size_t unresolved = 0;
-    double fractions = 0.0;
-    MAPS_OK(dyn_basins_init(&out, map, o, maps_err));
-    for (size_t i = 0; i < out.n_attractors; i++) {
-        const dyn_attractor *a = &out.attractors[i];
-        size_t count = 0;
-        assert_int_equal(a->id, i + 1);
-        for (size_t k = 0; k < out.n_starts; k++) {
-            count += out.labels[k] == a->id ? 1U : 0U;
-        }
-        assert_int_equal(count, a->count);
-        assert_true(a->n_points >= 1 && (a->period == 0 || a->period == a->n_points));
-        MAPS_CLOSE(a->fraction, (double)count / (double)out.n_starts, 1e-15);
-        MAPS_CLOSE(a->fraction_error,
-                   sqrt(a->fraction * (1.0 - a->fraction) / (double)out.n_starts), 1e-15);
-        total += a->count;
-        fractions += a->fraction;
-    }
-    for (size_t i = 0; i < DYN_BASIN_OUTCOMES; i++) {
-        total += out.counts[i];
-        fractions += (double)out.counts[i] / (double)out.n_starts;
-    }
-    for (size_t i = 0; i < DYN_JUDGED_COUNT; i++) {
-        unresolved += out.verdicts[i];
-    }
-    assert_int_equal(total, out.n_starts);
-    assert_int_equal(unresolved, out.counts[-1 - DYN_BASIN_UNRESOLVED]);
-    MAPS_CLOSE(fractions, 1.0, 1e-14);
-    return out;
-}
 
 static size_t count_of(const dyn_basins *b, dyn_basin_outcome outcome)
 {
@@ -88,11 +31,11 @@ static size_t count_of(const dyn_basins *b, dyn_basin_outcome outcome)
 static void test_cubic(void **state)
 {
     dyn_map *map = maps_make("cubic", "mu=1.5");
-    box b;
+    basins_box b;
     (void)state;
-    set_box(&b, 101, -1.0, 1.0);
+    basins_set_box(&b, 101, -1.0, 1.0);
     b.o.starts.jitter = 0.0;
-    dyn_basins out = find(map, &b.o);
+    dyn_basins out = basins_find(map, &b.o);
     assert_int_equal(out.n_attractors, 2);
     MAPS_CLOSE(out.attractors[0].points[0], -sqrt(0.5), 1e-12);
     MAPS_CLOSE(out.attractors[1].points[0], sqrt(0.5), 1e-12);
@@ -104,7 +47,7 @@ static void test_cubic(void **state)
     dyn_basins_fini(&out);
     /* With jitter no start is on the edge. */
     b.o.starts.jitter = 1e-3;
-    out = find(map, &b.o);
+    out = basins_find(map, &b.o);
     assert_int_equal(out.attractors[0].count + out.attractors[1].count, 101);
     dyn_basins_fini(&out);
     dyn_map_destroy(map);
@@ -115,10 +58,10 @@ static void test_cubic(void **state)
 static void test_algebraic(void **state)
 {
     dyn_map *map = maps_make("cubic", "mu=2");
-    box b;
+    basins_box b;
     (void)state;
-    set_box(&b, 20, -1.3, 1.3);
-    dyn_basins out = find(map, &b.o);
+    basins_set_box(&b, 20, -1.3, 1.3);
+    dyn_basins out = basins_find(map, &b.o);
     assert_int_equal(out.n_attractors, 2);
     for (size_t i = 0; i < 2; i++) {
         MAPS_CLOSE(out.attractors[i].points[0], i == 0 ? -1.0 : 1.0, 1e-12);
@@ -135,12 +78,12 @@ static void test_algebraic(void **state)
 static void test_double_well(void **state)
 {
     dyn_map *map = maps_make("double-well", "eta=0.5");
-    box b;
+    basins_box b;
     (void)state;
     for (size_t method = 0; method < METHODS; method++) {
-        set_box(&b, 2000, -3.0, 3.0);
+        basins_set_box(&b, 2000, -3.0, 3.0);
         b.o.method = method;
-        dyn_basins out = find(map, &b.o);
+        dyn_basins out = basins_find(map, &b.o);
         const double n = (double)out.n_starts;
         assert_int_equal(out.n_attractors, 2);
         MAPS_CLOSE(out.attractors[0].points[0], -1.0, 1e-12);
@@ -161,12 +104,12 @@ static void test_crisis(void **state)
 {
     static const double crisis = 1.598076211353316;
     dyn_map *map = maps_make("double-well", "");
-    box b;
+    basins_box b;
     (void)state;
-    set_box(&b, 200, -1.3, 1.3);
+    basins_set_box(&b, 200, -1.3, 1.3);
     for (int side = -1; side <= 1; side += 2) {
         assert_int_equal(dyn_map_set_param(map, "eta", crisis + side * 1e-3, NULL), KERN_OK);
-        dyn_basins out = find(map, &b.o);
+        dyn_basins out = basins_find(map, &b.o);
         assert_int_equal(out.n_attractors, side < 0 ? 2 : 1);
         for (size_t i = 0; i < out.n_attractors; i++) {
             assert_true(out.attractors[i].period == 0 && out.attractors[i].exponent > 0.3);
@@ -183,11 +126,11 @@ static void test_crisis(void **state)
 static void test_henon(void **state)
 {
     dyn_map *map = maps_make("henon", "");
-    box b;
+    basins_box b;
     (void)state;
-    set_box(&b, 500, -2.0, 2.0);
+    basins_set_box(&b, 500, -2.0, 2.0);
     b.o.workers = 2;
-    dyn_basins out = find(map, &b.o);
+    dyn_basins out = basins_find(map, &b.o);
     assert_int_equal(out.n_attractors, 1);
     assert_int_equal(out.attractors[0].period, 0);
     MAPS_CLOSE(out.attractors[0].exponent, 0.419, 0.05);
@@ -201,12 +144,12 @@ static void test_henon(void **state)
 static void test_signs(void **state)
 {
     dyn_map *map = basin_map_make(BASIN_MAP_SIGNS);
-    box b;
+    basins_box b;
     (void)state;
     for (size_t method = 0; method < METHODS; method++) {
-        set_box(&b, 100, -2.0, 2.0);
+        basins_set_box(&b, 100, -2.0, 2.0);
         b.o.method = method;
-        dyn_basins out = find(map, &b.o);
+        dyn_basins out = basins_find(map, &b.o);
         assert_int_equal(out.n_attractors, 2);
         for (size_t i = 0; i < 2; i++) {
             assert_true(out.attractors[i].points[0] == (i == 0 ? -1.0 : 1.0));
@@ -226,16 +169,16 @@ static void test_signs(void **state)
 static void test_wells(void **state)
 {
     dyn_map *map = basin_map_make(BASIN_MAP_WELLS);
-    box b;
+    basins_box b;
     (void)state;
-    set_box(&b, 11, -1.5, 1.5);
-    dyn_basins out = find(map, &b.o);
+    basins_set_box(&b, 11, -1.5, 1.5);
+    dyn_basins out = basins_find(map, &b.o);
     assert_int_equal(out.n_attractors, 8);
     assert_int_equal(count_of(&out, DYN_BASIN_UNRESOLVED), 0);
     dyn_basins_fini(&out);
     b.o.starts.jitter = 0.0;
     b.o.horizon = 20000;
-    out = find(map, &b.o);
+    out = basins_find(map, &b.o);
     assert_int_equal(out.n_attractors, 8);
     for (size_t i = 0; i < 8; i++) {
         assert_int_equal(out.attractors[i].count, 125);
@@ -255,11 +198,11 @@ static void test_circle(void **state)
     (void)state;
     for (size_t method = 0; method < METHODS; method++) {
         for (int cut = 0; cut < 2; cut++) {
-            box b;
-            set_box(&b, 80, cut == 0 ? 0.0 : 0.3, cut == 0 ? 1.0 : 1.3);
+            basins_box b;
+            basins_set_box(&b, 80, cut == 0 ? 0.0 : 0.3, cut == 0 ? 1.0 : 1.3);
             b.o.method = method;
             b.o.outside = 5;
-            dyn_basins out = find(map, &b.o);
+            dyn_basins out = basins_find(map, &b.o);
             assert_int_equal(out.n_attractors, 2);
             assert_true(out.attractors[0].fraction == 0.5 && out.attractors[1].fraction == 0.5);
             MAPS_CLOSE(out.attractors[0].points[0], 0.0, 1e-12);
@@ -283,9 +226,9 @@ static void test_cycles(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         dyn_map *map = maps_make("logistic", cases[i].r);
-        box b;
-        set_box(&b, 50, 0.0, 1.0);
-        dyn_basins out = find(map, &b.o);
+        basins_box b;
+        basins_set_box(&b, 50, 0.0, 1.0);
+        dyn_basins out = basins_find(map, &b.o);
         assert_int_equal(out.n_attractors, 1);
         assert_int_equal(out.attractors[0].period, cases[i].period);
         assert_int_equal(out.attractors[0].count, 50);
@@ -303,11 +246,11 @@ static void test_cycles(void **state)
 static void test_quasiperiodic(void **state)
 {
     dyn_map *map = maps_make("delayed-logistic", "r=2.02");
-    box b;
+    basins_box b;
     (void)state;
-    set_box(&b, 20, 0.3, 0.7);
+    basins_set_box(&b, 20, 0.3, 0.7);
     b.o.outside = 0;
-    dyn_basins out = find(map, &b.o);
+    dyn_basins out = basins_find(map, &b.o);
     assert_int_equal(out.n_attractors, 1);
     assert_int_equal(out.attractors[0].period, 0);
     MAPS_CLOSE(out.attractors[0].exponent, 0.0, 2e-3);
@@ -323,13 +266,13 @@ static void test_ikeda(void **state)
     double fraction = 0.0;
     (void)state;
     for (size_t method = 0; method < METHODS; method++) {
-        box b;
-        set_box(&b, 30, -2.0, 6.0);
+        basins_box b;
+        basins_set_box(&b, 30, -2.0, 6.0);
         b.low[1] = -3.0;
         b.high[1] = 6.0;
         b.o.method = method;
         b.o.radius = method == PROXIMITY ? 0.05 : 0.0;
-        dyn_basins out = find(map, &b.o);
+        dyn_basins out = basins_find(map, &b.o);
         assert_int_equal(out.n_attractors, 2);
         const dyn_attractor *sink = &out.attractors[out.attractors[0].period == 1 ? 0 : 1];
         assert_int_equal(sink->period, 1);
@@ -361,14 +304,14 @@ static void test_passing(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         dyn_map *map = maps_make("double-well", cases[i].eta);
         const double low = -cases[i].track;
-        box b;
-        set_box(&b, 200, -2.2, 2.2);
+        basins_box b;
+        basins_set_box(&b, 200, -2.2, 2.2);
         b.o.low = &low;
         b.o.high = &cases[i].track;
         b.o.cells = &cases[i].cells;
         b.o.method = cases[i].method;
         b.o.radius = cases[i].radius;
-        dyn_basins out = find(map, &b.o);
+        dyn_basins out = basins_find(map, &b.o);
         assert_int_equal(out.n_attractors, 2);
         for (size_t k = 0; k < out.n_starts; k++) {
             dyn_basin_starts starts = b.o.starts;
@@ -423,10 +366,10 @@ static void test_all_diverge(void **state)
     dyn_map *map = maps_make("logistic", "r=5");
     (void)state;
     for (size_t method = 0; method < METHODS; method++) {
-        box b;
-        set_box(&b, 40, 2.0, 3.0);
+        basins_box b;
+        basins_set_box(&b, 40, 2.0, 3.0);
         b.o.method = method;
-        dyn_basins out = find(map, &b.o);
+        dyn_basins out = basins_find(map, &b.o);
         assert_int_equal(out.n_attractors, 0);
         assert_int_equal(count_of(&out, DYN_BASIN_DIVERGED), 40);
         dyn_basins_fini(&out);
@@ -439,10 +382,10 @@ static void test_nan(void **state)
     dyn_map *map = basin_map_make(BASIN_MAP_HOLE);
     (void)state;
     for (size_t method = 0; method < METHODS; method++) {
-        box b;
-        set_box(&b, 40, -1.0, 3.0);
+        basins_box b;
+        basins_set_box(&b, 40, -1.0, 3.0);
         b.o.method = method;
-        dyn_basins out = find(map, &b.o);
+        dyn_basins out = basins_find(map, &b.o);
         assert_int_equal(out.n_attractors, 1);
         assert_int_equal(count_of(&out, DYN_BASIN_NAN), 10);
         assert_int_equal(out.attractors[0].count, 30);
@@ -456,9 +399,9 @@ static void test_nan(void **state)
 static void test_box_and_timeout(void **state)
 {
     dyn_map *map = basin_map_make(BASIN_MAP_DRIFT);
-    box b;
+    basins_box b;
     (void)state;
-    set_box(&b, 10, 0.0, 1.0);
+    basins_set_box(&b, 10, 0.0, 1.0);
     b.o.outside = 5;
     b.o.recurrences = 2000;
     for (size_t method = 0; method < 2; method++) {
@@ -469,11 +412,11 @@ static void test_box_and_timeout(void **state)
         b.o.n_given = 1;
         b.o.radius = 0.1;
         b.o.horizon = 3000;
-        dyn_basins out = find(map, &b.o);
+        dyn_basins out = basins_find(map, &b.o);
         assert_int_equal(count_of(&out, DYN_BASIN_LEFT_BOX), 10);
         dyn_basins_fini(&out);
         b.o.horizon = 40;
-        out = find(map, &b.o);
+        out = basins_find(map, &b.o);
         assert_int_equal(count_of(&out, DYN_BASIN_TIMEOUT), 10);
         assert_int_equal(count_of(&out, DYN_BASIN_LEFT_BOX), 0);
         dyn_basins_fini(&out);
@@ -490,11 +433,11 @@ static void test_slow_passage(void **state)
     for (size_t i = 0; i < 2; i++) {
         for (size_t k = 0; k < 3; k++) {
             dyn_map *map = basin_map_make(maps[i]);
-            box b;
+            basins_box b;
             assert_int_equal(dyn_map_set_param(map, "a", speeds[k], NULL), KERN_OK);
-            set_box(&b, i == 0 ? 40 : 8, -0.5, 3.0);
+            basins_set_box(&b, i == 0 ? 40 : 8, -0.5, 3.0);
             b.o.horizon = 2000000;
-            dyn_basins out = find(map, &b.o);
+            dyn_basins out = basins_find(map, &b.o);
             assert_int_equal(out.n_attractors, 1);
             MAPS_CLOSE(out.attractors[0].points[0], 2.0, 1e-9);
             assert_int_equal(out.attractors[0].count, out.n_starts);
@@ -502,7 +445,7 @@ static void test_slow_passage(void **state)
             /* A horizon within the passage, verifications included, leaves those starts unresolved,
              * as still moving. */
             b.o.horizon = 1000;
-            out = find(map, &b.o);
+            out = basins_find(map, &b.o);
             assert_int_equal(out.n_attractors, 1);
             assert_true((count_of(&out, DYN_BASIN_UNRESOLVED) > 0) == (speeds[k] < 1e-6));
             assert_int_equal(out.verdicts[DYN_JUDGED_PASSING],
@@ -517,12 +460,12 @@ static void test_slow_passage(void **state)
 static void test_conservative(void **state)
 {
     dyn_map *map = maps_make("standard", "k=1.5");
-    box b;
+    basins_box b;
     (void)state;
-    set_box(&b, 4, 0.0, two_pi);
+    basins_set_box(&b, 4, 0.0, two_pi);
     b.o.horizon = 60000;
     b.o.cells = (size_t[]){64, 64};
-    dyn_basins out = find(map, &b.o);
+    dyn_basins out = basins_find(map, &b.o);
     assert_int_equal(out.n_attractors, 0);
     assert_int_equal(out.verdicts[DYN_JUDGED_NEUTRAL], 16);
     dyn_basins_fini(&out);
@@ -551,15 +494,15 @@ static void test_workers(void **state)
     for (size_t i = 0; i < 3; i++) {
         dyn_map *map = maps_make(maps[i][0], maps[i][1]);
         for (size_t method = 0; method < METHODS; method++) {
-            box b;
-            set_box(&b, 14, -2.0, 2.0);
+            basins_box b;
+            basins_set_box(&b, 14, -2.0, 2.0);
             b.o.verify.confirm = 2000;
             b.o.method = method;
             b.o.radius = method == PROXIMITY ? 0.05 : 0.0;
             b.o.workers = 1;
-            dyn_basins one = find(map, &b.o);
+            dyn_basins one = basins_find(map, &b.o);
             b.o.workers = 3;
-            dyn_basins three = find(map, &b.o);
+            dyn_basins three = basins_find(map, &b.o);
             assert_same(&one, &three, 2);
             dyn_basins_fini(&one);
             dyn_basins_fini(&three);
@@ -574,23 +517,23 @@ static void test_random_and_given(void **state)
 {
     dyn_map *map = maps_make("double-well", "eta=0.5");
     const double given[] = {-0.1, 2.0, 2.3, -2.0};
-    box b;
+    basins_box b;
     (void)state;
-    set_box(&b, 1, -3.0, 3.0);
+    basins_set_box(&b, 1, -3.0, 3.0);
     b.o.starts.kind = DYN_BASIN_RANDOM;
     b.o.starts.n = 3000;
-    dyn_basins out = find(map, &b.o);
+    dyn_basins out = basins_find(map, &b.o);
     const double f = (double)count_of(&out, DYN_BASIN_DIVERGED) / 3000.0;
     MAPS_CLOSE(f, 1.0 - sqrt(5.0) / 3.0, 4.0 * sqrt(f * (1.0 - f) / 3000.0));
     b.o.starts.seed = 2;
-    dyn_basins other = find(map, &b.o);
+    dyn_basins other = basins_find(map, &b.o);
     assert_memory_not_equal(out.labels, other.labels, 3000 * sizeof *out.labels);
     dyn_basins_fini(&out);
     dyn_basins_fini(&other);
     b.o.starts.kind = DYN_BASIN_GIVEN;
     b.o.starts.given = given;
     b.o.starts.n = 4;
-    out = find(map, &b.o);
+    out = basins_find(map, &b.o);
     assert_int_equal(out.labels[0], 1);
     assert_int_equal(out.labels[2], DYN_BASIN_DIVERGED);
     assert_true(out.labels[1] > 0 && out.labels[3] > 0 && out.labels[1] != out.labels[3]);
@@ -624,7 +567,7 @@ static void test_many_coordinates(void **state)
     maps_error(&err, KERN_INVALID_ARGUMENT, "has 40 coordinates");
     for (size_t method = PROXIMITY; method < METHODS; method++) {
         o.method = method;
-        out = find(map, &o);
+        out = basins_find(map, &o);
         assert_int_equal(out.n_attractors, 1);
         assert_int_equal(out.attractors[0].count, 50);
         MAPS_CLOSE(out.attractors[0].spectral_radius, 0.5, 1e-9);
@@ -643,28 +586,28 @@ static void sign_feature(void *context, const double *tail, size_t n, size_t siz
 static void test_own_features(void **state)
 {
     dyn_map *map = basin_map_make(BASIN_MAP_WELLS);
-    box b;
+    basins_box b;
     (void)state;
-    set_box(&b, 6, -1.5, 1.5);
+    basins_set_box(&b, 6, -1.5, 1.5);
     b.o.method = FEATURES;
     b.o.group.method = 1;
-    dyn_basins out = find(map, &b.o);
+    dyn_basins out = basins_find(map, &b.o);
     assert_int_equal(out.n_attractors, 8);
     dyn_basins_fini(&out);
     dyn_map_destroy(map);
     map = basin_map_make(BASIN_MAP_SIGNS);
-    set_box(&b, 60, -1.0, 2.0);
+    basins_set_box(&b, 60, -1.0, 2.0);
     b.o.method = FEATURES;
     b.o.feature = sign_feature;
     b.o.n_features = 1;
-    out = find(map, &b.o);
+    out = basins_find(map, &b.o);
     assert_int_equal(out.n_attractors, 2);
     assert_int_equal(out.attractors[0].count, 20);
     dyn_basins_fini(&out);
     /* One start in ten, fewer than make a crowd, has an attractor of its own. */
-    set_box(&b, 10, -9.0, 1.0);
+    basins_set_box(&b, 10, -9.0, 1.0);
     b.o.method = FEATURES;
-    out = find(map, &b.o);
+    out = basins_find(map, &b.o);
     assert_int_equal(out.n_attractors, 2);
     assert_int_equal(out.attractors[1].count, 1);
     dyn_basins_fini(&out);
@@ -691,29 +634,29 @@ static void refuse(const dyn_map *map, const dyn_basins_options *o, kern_status 
 static void test_refusals(void **state)
 {
     dyn_map *map = maps_make("henon", "");
-    box b;
+    basins_box b;
     (void)state;
-    set_box(&b, 31623, -2.0, 2.0);
+    basins_set_box(&b, 31623, -2.0, 2.0);
     refuse(map, &b.o, KERN_NO_MEMORY, "1000014129 starts would take 5 GB of memory");
-    set_box(&b, SIZE_MAX / 2, -2.0, 2.0);
+    basins_set_box(&b, SIZE_MAX / 2, -2.0, 2.0);
     refuse(map, &b.o, KERN_OVERFLOW, "than can be counted");
-    set_box(&b, 0, -2.0, 2.0);
+    basins_set_box(&b, 0, -2.0, 2.0);
     refuse(map, &b.o, KERN_INVALID_ARGUMENT, "there are no starts");
-    set_box(&b, 10, 2.0, -2.0);
+    basins_set_box(&b, 10, 2.0, -2.0);
     refuse(map, &b.o, KERN_INVALID_ARGUMENT, "reaches from 2 to -2");
-    set_box(&b, 10, -2.0, 2.0);
+    basins_set_box(&b, 10, -2.0, 2.0);
     b.o.starts.jitter = 0.6;
     refuse(map, &b.o, KERN_INVALID_ARGUMENT, "the jitter is 0.6");
-    set_box(&b, 10, -2.0, 2.0);
+    basins_set_box(&b, 10, -2.0, 2.0);
     b.o.horizon = 0;
     refuse(map, &b.o, KERN_INVALID_ARGUMENT, "horizon is 0");
-    set_box(&b, 100, -2.0, 2.0);
+    basins_set_box(&b, 100, -2.0, 2.0);
     b.o.progress = stop;
     refuse(map, &b.o, KERN_INTERRUPTED, "stopped");
     b.o.progress = NULL;
     b.o.method = METHODS;
     refuse(map, &b.o, KERN_INVALID_ARGUMENT, "does not exist");
-    set_box(&b, 300, -2.0, 2.0);
+    basins_set_box(&b, 300, -2.0, 2.0);
     b.o.method = FEATURES;
     b.o.settle = 10;
     b.o.tail = 10;
@@ -725,11 +668,11 @@ static void test_refusals(void **state)
 static void test_too_many(void **state)
 {
     dyn_map *map = basin_map_make(BASIN_MAP_WELLS);
-    box b;
+    basins_box b;
     (void)state;
-    set_box(&b, 6, -1.5, 1.5);
+    basins_set_box(&b, 6, -1.5, 1.5);
     b.o.most_attractors = 3;
-    dyn_basins out = find(map, &b.o);
+    dyn_basins out = basins_find(map, &b.o);
     assert_true(out.too_many);
     assert_int_equal(out.n_attractors, 3);
     assert_int_equal(count_of(&out, DYN_BASIN_UNRESOLVED), 5 * 27);

@@ -14,37 +14,10 @@
 #include "dyn/dyn_near.h"
 #include "kernels/kern_rng.h"
 #include "tests/dyn/dyn_basin_maps.h"
+#include "tests/dyn/dyn_basins_check.h"
 #include "tests/dyn/dyn_test_maps.h"
 
 #include <string.h>
-
-enum { RECURRENCES, PROXIMITY, FEATURES, METHODS };
-
-typedef struct box {
-    double low[3], high[3];
-    size_t grid[3];
-    dyn_basins_options o;
-} box;
-
-static void set_box(box *b, size_t n, double low, double high)
-{
-    for (size_t i = 0; i < 3; i++) {
-        b->low[i] = low;
-        b->high[i] = high;
-        b->grid[i] = n;
-    }
-    b->o = dyn_basins_options_default();
-    b->o.starts.low = b->low;
-    b->o.starts.high = b->high;
-    b->o.starts.grid = b->grid;
-}
-
-static dyn_basins find(const dyn_map *map, const dyn_basins_options *o)
-{
-    dyn_basins out;
-    MAPS_OK(dyn_basins_init(&out, map, o, maps_err));
-    return out;
-}
 
 /* ---- Marginal attractors ------------------------------------------------------------------ */
 
@@ -54,10 +27,10 @@ static dyn_basins find(const dyn_map *map, const dyn_basins_options *o)
 static void expect_one(dyn_map *map, double place, double reach, double e)
 {
     for (size_t method = 0; method < METHODS; method++) {
-        box b;
-        set_box(&b, map->size == 1 ? 40 : 8, place - reach, place + reach);
+        basins_box b;
+        basins_set_box(&b, map->size == 1 ? 40 : 8, place - reach, place + reach);
         b.o.method = method;
-        dyn_basins out = find(map, &b.o);
+        dyn_basins out = basins_find(map, &b.o);
         assert_int_equal(out.n_attractors, 1);
         assert_int_equal(out.attractors[0].period, 1);
         assert_int_equal(out.attractors[0].count, out.n_starts);
@@ -87,11 +60,11 @@ static void test_told_apart(void **state)
     dyn_map *map = maps_make("cubic", "mu=1.0001");
     (void)state;
     for (size_t method = 0; method < METHODS; method++) {
-        box b;
-        set_box(&b, 20, -1.0, 1.0);
+        basins_box b;
+        basins_set_box(&b, 20, -1.0, 1.0);
         b.o.method = method;
         b.o.settle = 50000;
-        dyn_basins out = find(map, &b.o);
+        dyn_basins out = basins_find(map, &b.o);
         assert_int_equal(out.n_attractors, 2);
         MAPS_CLOSE(out.attractors[0].points[0], -0.01, 1e-6);
         MAPS_CLOSE(out.attractors[1].points[0], 0.01, 1e-6);
@@ -109,10 +82,10 @@ static void test_trenches(void **state)
     dyn_map *map = basin_map_make(BASIN_MAP_TRENCHES);
     (void)state;
     for (size_t method = 0; method < METHODS; method++) {
-        box b;
-        set_box(&b, 8, -1.2, 1.2);
+        basins_box b;
+        basins_set_box(&b, 8, -1.2, 1.2);
         b.o.method = method;
-        dyn_basins out = find(map, &b.o);
+        dyn_basins out = basins_find(map, &b.o);
         assert_int_equal(out.n_attractors, 2);
         assert_int_equal(out.attractors[0].count, 32);
         assert_int_equal(out.attractors[1].count, 32);
@@ -128,10 +101,10 @@ static void test_spiral(void **state)
     dyn_map *map = maps_make("delayed-logistic", "r=2");
     (void)state;
     for (size_t method = 0; method < METHODS; method++) {
-        box b;
-        set_box(&b, 6, 0.3, 0.7);
+        basins_box b;
+        basins_set_box(&b, 6, 0.3, 0.7);
         b.o.method = method;
-        dyn_basins out = find(map, &b.o);
+        dyn_basins out = basins_find(map, &b.o);
         assert_int_equal(out.n_attractors, 0);
         if (method != PROXIMITY) {
             assert_int_equal(out.verdicts[DYN_JUDGED_PASSING], out.n_starts);
@@ -147,22 +120,22 @@ static void test_spiral(void **state)
 static void test_missed(void **state)
 {
     dyn_map *map = basin_map_make(BASIN_MAP_WELLS);
-    box b;
+    basins_box b;
     (void)state;
-    set_box(&b, 6, -1.5, 1.5);
-    dyn_basins whole = find(map, &b.o);
+    basins_set_box(&b, 6, -1.5, 1.5);
+    dyn_basins whole = basins_find(map, &b.o);
     b.o.method = PROXIMITY;
     b.o.search = 1;
     for (int workers = 1; workers <= 3; workers += 2) {
         b.o.workers = workers;
-        dyn_basins out = find(map, &b.o);
+        dyn_basins out = basins_find(map, &b.o);
         assert_int_equal(out.n_attractors, 8);
         assert_int_equal(out.counts[-1 - DYN_BASIN_TIMEOUT], 0);
         assert_memory_equal(out.labels, whole.labels, out.n_starts * sizeof *out.labels);
         dyn_basins_fini(&out);
     }
     b.o.most_attractors = 3;
-    dyn_basins few = find(map, &b.o);
+    dyn_basins few = basins_find(map, &b.o);
     assert_true(few.too_many);
     assert_int_equal(few.n_attractors, 3);
     assert_int_equal(few.counts[-1 - DYN_BASIN_UNRESOLVED], 5 * 27);
@@ -177,14 +150,14 @@ static void test_given_alone(void **state)
     dyn_map *map = maps_make("cubic", "mu=1.5");
     double point = sqrt(0.5);
     const dyn_attractor given = {.id = 1, .period = 1, .n_points = 1, .points = &point};
-    box b;
+    basins_box b;
     (void)state;
-    set_box(&b, 20, -1.0, 1.0);
+    basins_set_box(&b, 20, -1.0, 1.0);
     b.o.method = PROXIMITY;
     b.o.given = &given;
     b.o.n_given = 1;
     b.o.horizon = 2000;
-    dyn_basins out = find(map, &b.o);
+    dyn_basins out = basins_find(map, &b.o);
     assert_int_equal(out.n_attractors, 1);
     assert_int_equal(out.attractors[0].count, 10);
     assert_int_equal(out.counts[-1 - DYN_BASIN_TIMEOUT], 10);
