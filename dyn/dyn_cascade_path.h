@@ -12,7 +12,7 @@
  * blocks up to A solved at every trial value.
  *
  * A block whose solution cannot be followed any further (a fold; branches are not followed round
- * it, which is dyn_continuation's work for maps of one block) is lost, and with it the blocks after
+ * it, which is dyn_branch's work for maps of one block) is lost, and with it the blocks after
  * it; those before it go on.
  *
  * With a chart (dyn_chart.h) followed in `rate` the relative equilibria do not move at all, and the
