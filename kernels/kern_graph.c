@@ -20,6 +20,7 @@ struct kern_graph {
     size_t node_room;
     size_t pack_count;
     size_t segment;      /* current one, 0 for none */
+    bool shared;         /* the current one is read by several */
     size_t last_segment; /* highest number given out */
     kern_error error;    /* first failure */
 };
@@ -184,7 +185,7 @@ kern_value kern_graph_apply(kern_graph *graph, kern_op_id id, const kern_attr *a
     const kern_op *op = kern_op_get(id);
     kern_shape in_shapes[KERN_MAX_IN];
     kern_shape out_shapes[KERN_MAX_OUT] = {{0, 0}};
-    kern_node node = {.op = id, .attr = *attr, .segment = graph->segment};
+    kern_node node = {.op = id, .attr = *attr, .segment = graph->segment, .shared = graph->shared};
     for (size_t j = 0; out != NULL && j < op->n_out; j++) {
         out[j] = KERN_NO_VALUE;
     }
@@ -226,11 +227,19 @@ void kern_graph_keep(kern_graph *graph, kern_value value)
 void kern_graph_begin_segment(kern_graph *graph)
 {
     graph->segment = ++graph->last_segment;
+    graph->shared = false;
+}
+
+void kern_graph_begin_shared_segment(kern_graph *graph)
+{
+    kern_graph_begin_segment(graph);
+    graph->shared = true;
 }
 
 void kern_graph_end_segment(kern_graph *graph)
 {
     graph->segment = 0;
+    graph->shared = false;
 }
 
 kern_status kern_graph_finish(const kern_graph *graph, kern_error *err)
@@ -261,26 +270,31 @@ const kern_node *kern_graph_node(const kern_graph *graph, size_t node)
     return &graph->nodes[node];
 }
 
+double kern_graph_node_flops(const kern_graph *graph, size_t index)
+{
+    const kern_node *node = &graph->nodes[index];
+    const kern_op *op = kern_op_get(node->op);
+    kern_shape in[KERN_MAX_IN] = {{0, 0}};
+    kern_shape out[KERN_MAX_OUT] = {{0, 0}};
+    if (op->flops == NULL) {
+        return 0;
+    }
+    for (size_t j = 0; j < op->n_in; j++) {
+        if (node->in[j] != KERN_NO_VALUE) {
+            in[j] = graph->values[node->in[j]].shape;
+        }
+    }
+    for (size_t j = 0; j < op->n_out; j++) {
+        out[j] = graph->values[node->out[j]].shape;
+    }
+    return op->flops(&node->attr, in, out);
+}
+
 double kern_graph_flops(const kern_graph *graph)
 {
     double total = 0;
     for (size_t i = 0; i < graph->n_nodes; i++) {
-        const kern_node *node = &graph->nodes[i];
-        const kern_op *op = kern_op_get(node->op);
-        kern_shape in[KERN_MAX_IN] = {{0, 0}};
-        kern_shape out[KERN_MAX_OUT] = {{0, 0}};
-        if (op->flops == NULL) {
-            continue;
-        }
-        for (size_t j = 0; j < op->n_in; j++) {
-            if (node->in[j] != KERN_NO_VALUE) {
-                in[j] = graph->values[node->in[j]].shape;
-            }
-        }
-        for (size_t j = 0; j < op->n_out; j++) {
-            out[j] = graph->values[node->out[j]].shape;
-        }
-        total += op->flops(&node->attr, in, out);
+        total += kern_graph_node_flops(graph, i);
     }
     return total;
 }

@@ -41,6 +41,7 @@ typedef struct kern_node {
     kern_value in[KERN_MAX_IN]; /* KERN_NO_VALUE where absent */
     kern_value out[KERN_MAX_OUT];
     size_t segment; /* 0: none; equal numbers are recomputed together */
+    bool shared;    /* its segment is one of kern_graph_begin_shared_segment */
 } kern_node;
 
 /* Empty graph; the caller owns it. */
@@ -64,6 +65,11 @@ void kern_graph_keep(kern_graph *graph, kern_value value);
 /* Starts a new segment: the nodes added until the next call are recomputed together when a plan
  * trades time for memory. kern_graph_end_segment returns to no segment. */
 void kern_graph_begin_segment(kern_graph *graph);
+
+/* Starts a segment whose results several later segments read, such as the keys of all steps of a
+ * recursion. A plan that recomputes forgets these too, and makes them again once, for the first
+ * segment that needs them on the way back; all others find them there. */
+void kern_graph_begin_shared_segment(kern_graph *graph);
 void kern_graph_end_segment(kern_graph *graph);
 
 /* First failure of building, with its sentence; KERN_OK when there was none. */
@@ -74,8 +80,9 @@ size_t kern_graph_node_count(const kern_graph *graph);
 const kern_value_info *kern_graph_value_info(const kern_graph *graph, kern_value value);
 const kern_node *kern_graph_node(const kern_graph *graph, size_t node);
 
-/* Floating-point operations of one forward pass that the mathematics needs (see kern_op.flops); a
- * vjp costs twice as many. */
+/* Floating-point operations that the mathematics of a forward pass needs (see kern_op.flops), of
+ * one node and of all; a vjp costs twice as many. */
+double kern_graph_node_flops(const kern_graph *graph, size_t node);
 double kern_graph_flops(const kern_graph *graph);
 
 /* Number of reals of the packed weights (see kern_pack.h), and the packing: once after every change

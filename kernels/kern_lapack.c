@@ -7,6 +7,7 @@
 
 #include "kernels/kern_size.h"
 
+#include <float.h>
 #include <lapacke.h>
 #include <limits.h>
 #include <math.h>
@@ -34,6 +35,19 @@ static kern_status check_matrix(size_t rows, size_t columns, const double *a, ke
         if (!isfinite(a[i])) {
             return kern_raise(err, KERN_NAN, "entry %zu of a %zu × %zu matrix is not finite", i,
                               rows, columns);
+        }
+    }
+    return KERN_OK;
+}
+
+static kern_status check_lower(size_t n, const double *a, kern_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            if (!isfinite(a[i * n + j])) {
+                return kern_raise(err, KERN_NAN, "entry %zu of a %zu × %zu matrix is not finite",
+                                  i * n + j, n, n);
+            }
         }
     }
     return KERN_OK;
@@ -91,6 +105,80 @@ kern_status kern_lapack_eigen(size_t n, double *a, double *re, double *im, doubl
 {
     return find_spectrum(n, a, re, im, vectors, err);
 }
+
+kern_status kern_lapack_symmetric(size_t n, double *a, double *values, kern_error *err)
+{
+    KERN_TRY(check_size(n, n, err));
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j <= i; j++) { /* made whole, so that one check reads all of it */
+            a[j * n + i] = a[i * n + j];
+        }
+    }
+    KERN_TRY(check_matrix(n, n, a, err));
+    if (n == 0) {
+        return KERN_OK;
+    }
+    const lapack_int info =
+        LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)n, a, (lapack_int)n, values);
+    return check_info(info, "eigenvalues", n, n, err);
+}
+
+/* ---- Symmetric matrices ------------------------------------------------------------------- */
+
+/* Numbers per row that dsyevx may use: 3 and LAPACK's block size of 32, and never fewer than 8. */
+enum { SYMMETRIC_ROOM = 35 };
+
+size_t kern_lapack_symmetric_work(size_t n)
+{
+    return SYMMETRIC_ROOM * n;
+}
+
+size_t kern_lapack_symmetric_integers(size_t n)
+{
+    return 6 * n;
+}
+
+/* LAPACK's order is ascending. */
+static void reverse_pairs(size_t n, size_t count, double *values, double *vectors)
+{
+    for (size_t i = 0, j = count; i + 1 < j; i++) {
+        j--;
+        const double value = values[i];
+        values[i] = values[j];
+        values[j] = value;
+        for (size_t k = 0; k < n; k++) {
+            const double kept = vectors[i * n + k];
+            vectors[i * n + k] = vectors[j * n + k];
+            vectors[j * n + k] = kept;
+        }
+    }
+}
+
+/* The lower triangle by rows is LAPACK's upper one by columns. */
+kern_status kern_lapack_symmetric_top(size_t n, size_t count, double *a, double *values,
+                                      double *vectors, double *work, int *integers, kern_error *err)
+{
+    if (count > n) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "%zu eigenvalues of a %zu × %zu matrix were asked for", count, n, n);
+    }
+    KERN_TRY(check_size(SYMMETRIC_ROOM * n, n, err));
+    KERN_TRY(check_lower(n, a, err));
+    if (count == 0) {
+        return KERN_OK;
+    }
+    const lapack_int size = (lapack_int)n;
+    lapack_int found = 0;
+    const lapack_int info = LAPACKE_dsyevx_work(
+        LAPACK_COL_MAJOR, 'V', 'I', 'U', size, a, size, 0.0, 0.0, size - (lapack_int)count + 1,
+        size, 2 * DBL_MIN, &found, values, vectors, size, work,
+        (lapack_int)kern_lapack_symmetric_work(n), integers, integers + 5 * n);
+    KERN_TRY(check_info(info, "largest eigenvalues", n, n, err));
+    reverse_pairs(n, count, values, vectors);
+    return KERN_OK;
+}
+
+/* ---- Singular values ---------------------------------------------------------------------- */
 
 kern_status kern_lapack_singular_values(size_t m, size_t n, double *a, double *s, kern_error *err)
 {
@@ -229,19 +317,6 @@ kern_status kern_lapack_lu_solve_transposed(size_t n, const double *lu, const in
 }
 
 /* ---- Positive definite matrices ----------------------------------------------------------- */
-
-static kern_status check_lower(size_t n, const double *a, kern_error *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j <= i; j++) {
-            if (!isfinite(a[i * n + j])) {
-                return kern_raise(err, KERN_NAN, "entry %zu of a %zu × %zu matrix is not finite",
-                                  i * n + j, n, n);
-            }
-        }
-    }
-    return KERN_OK;
-}
 
 /* The lower triangle by rows is LAPACK's upper one by columns: A = Uᵀ U with U = Lᵀ. */
 kern_status kern_lapack_cholesky(size_t n, double *a, kern_error *err)

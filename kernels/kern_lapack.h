@@ -4,8 +4,9 @@
  *
  * Matrices hold n·n numbers unless said otherwise and are destroyed. Decompositions fail with
  * KERN_NAN, naming the entry, when one is not finite, and with KERN_OVERFLOW when a size does not
- * fit LAPACK's integers; a size of zero is allowed. kern_lapack_orthonormalise and the LU and
- * Cholesky calls allocate nothing of their own; the others may fail with KERN_NO_MEMORY.
+ * fit LAPACK's integers; a size of zero is allowed. kern_lapack_symmetric_top,
+ * kern_lapack_orthonormalise and the LU and Cholesky calls allocate nothing of their own; the
+ * others may fail with KERN_NO_MEMORY.
  */
 #ifndef BASIN_KERN_LAPACK_H
 #define BASIN_KERN_LAPACK_H
@@ -24,6 +25,24 @@ kern_status kern_lapack_eigenvalues(size_t n, double *a, double *re, double *im,
  * the real and the imaginary part of v_j, and v_{j+1} is its conjugate. Cost O(n³). */
 kern_status kern_lapack_eigen(size_t n, double *a, double *re, double *im, double *vectors,
                               kern_error *err);
+
+/* Eigenvalues of the symmetric n×n matrix `a`, ascending, into `values` (n numbers); row j of `a`
+ * becomes an eigenvector of values[j], the rows orthonormal. What stands above the diagonal is not
+ * read. KERN_NOT_CONVERGED when the iteration fails. Cost O(n³). */
+kern_status kern_lapack_symmetric(size_t n, double *a, double *values, kern_error *err);
+
+/* Sizes of the two workspaces of kern_lapack_symmetric_top: numbers, and integers. */
+size_t kern_lapack_symmetric_work(size_t n);
+size_t kern_lapack_symmetric_integers(size_t n);
+
+/* The `count` ≤ n largest eigenvalues of the symmetric n×n matrix `a`, descending, into `values`
+ * (n numbers, of which the first `count` are set), and their eigenvectors, orthonormal, into the
+ * rows of `vectors` (count × n). Of `a` the lower triangle is read; all of it is destroyed. The
+ * eigenvalues are those of A + E with ‖E‖₂ of about n·ε‖A‖₂. KERN_INVALID_ARGUMENT when count > n;
+ * KERN_NOT_CONVERGED when inverse iteration fails. Cost 4/3 n³ + O(count n²). */
+kern_status kern_lapack_symmetric_top(size_t n, size_t count, double *a, double *values,
+                                      double *vectors, double *work, int *integers,
+                                      kern_error *err);
 
 /* Singular values of the m×n matrix `a`, descending, into s (min(m, n) numbers); s[0] is the
  * 2-norm. KERN_NOT_CONVERGED when the iteration fails. Cost O(m n min(m, n)). */

@@ -101,21 +101,97 @@ static void mark_again(kern__planner *p, size_t first, size_t last)
     }
 }
 
-/* `last` is one past the segment's last node. */
-static kern_status recompute_segment(kern__planner *p, size_t last)
+/* First node of the segment whose last node is last − 1. */
+static size_t segment_begin(const kern__planner *p, size_t last)
 {
     const size_t segment = kern_graph_node(p->graph, last - 1)->segment;
     size_t first = last;
     while (first > 0 && kern_graph_node(p->graph, first - 1)->segment == segment) {
         first--;
     }
-    mark_again(p, first, last);
+    return first;
+}
+
+static bool is_remade(const kern__planner *p, size_t first)
+{
+    return kern__plan_has(p, kern_graph_node(p->graph, first)->out[0], KERN__VALUE_REMADE);
+}
+
+/* Whether some node of a segment runs again. */
+static bool is_needed(const kern__planner *p, size_t first, size_t last)
+{
     for (size_t i = first; i < last; i++) {
         if (runs_again(p, kern_graph_node(p->graph, i))) {
-            KERN_TRY(kern__plan_emit_forward(p, i, true));
+            return true;
         }
     }
+    return false;
+}
+
+/* Marks all that a shared segment is for, so that it runs once: what others read of it, and what
+ * its own vjps read. */
+static void mark_shared(kern__planner *p, size_t first, size_t last)
+{
+    for (size_t i = first; i < last; i++) {
+        const kern_node *node = kern_graph_node(p->graph, i);
+        for (size_t j = 0; j < kern_op_get(node->op)->n_out; j++) {
+            const bool read =
+                kern__plan_has(p, node->out[j], KERN__VALUE_SHARED | KERN__VALUE_ALIVE);
+            p->flags[node->out[j]] |= read ? KERN__VALUE_AGAIN : 0U;
+        }
+    }
+    mark_again(p, first, last);
+}
+
+static kern_status make_segment(kern__planner *p, size_t first, size_t last)
+{
+    for (size_t i = first; i < last; i++) {
+        const kern_node *node = kern_graph_node(p->graph, i);
+        if (runs_again(p, node)) {
+            KERN_TRY(kern__plan_emit_forward(p, i, true));
+        }
+        p->flags[node->out[0]] |= KERN__VALUE_REMADE;
+    }
     return KERN_OK;
+}
+
+/* Makes again the shared segments before node `end` of which something is needed and not there. A
+ * shared segment may read earlier ones, so marks go backwards and instructions forwards. */
+static kern_status remake_shared(kern__planner *p, size_t end)
+{
+    for (size_t last = end; last > 0; last--) {
+        const size_t first = segment_begin(p, last);
+        const bool shared = kern_graph_node(p->graph, first)->shared;
+        if (shared && !is_remade(p, first) && is_needed(p, first, last)) {
+            mark_shared(p, first, last);
+        }
+        last = first + 1;
+    }
+    for (size_t i = 0; i < end; i++) {
+        const kern_node *node = kern_graph_node(p->graph, i);
+        size_t last = i + 1;
+        while (node->shared && last < end &&
+               kern_graph_node(p->graph, last)->segment == node->segment) {
+            last++;
+        }
+        if (node->shared && !is_remade(p, i) && is_needed(p, i, last)) {
+            KERN_TRY(make_segment(p, i, last));
+        }
+        i = last - 1;
+    }
+    return KERN_OK;
+}
+
+/* `last` is one past the segment's last node. */
+static kern_status recompute_segment(kern__planner *p, size_t last)
+{
+    const size_t first = segment_begin(p, last);
+    if (is_remade(p, first)) {
+        return KERN_OK;
+    }
+    mark_again(p, first, last);
+    KERN_TRY(remake_shared(p, first));
+    return make_segment(p, first, last);
 }
 
 static kern_status plan_backward(kern__planner *p)
@@ -190,10 +266,25 @@ static void plan_scratch(kern__planner *p)
     }
 }
 
+/* Memory that is alive across the end of the forward pass; a chain of slots that take over from one
+ * another is its root, whose life is theirs. */
+static void plan_kept(kern__planner *p)
+{
+    kern_plan *plan = p->plan;
+    const size_t last = plan->forward_count == 0 ? 0 : plan->times[plan->forward_count - 1];
+    for (size_t i = 0; i < p->slots.count; i++) {
+        const kern_slot *slot = &p->slots.items[i];
+        if (slot->parent == i && slot->start <= last && slot->end > last) {
+            plan->kept_size += slot->size;
+        }
+    }
+}
+
 static kern_status plan_memory(kern__planner *p)
 {
     kern_plan *plan = p->plan;
     merge_in_place(p);
+    plan_kept(p);
     KERN_TRY(kern_slots_place(&p->slots, &plan->buffer_size, p->err));
     for (size_t k = 0; k < plan->count; k++) {
         kern_instruction *x = &plan->instructions[k];
@@ -325,6 +416,11 @@ size_t kern_plan_buffer_size(const kern_plan *plan)
 size_t kern_plan_scratch_size(const kern_plan *plan)
 {
     return plan->scratch_size;
+}
+
+size_t kern_plan_kept_size(const kern_plan *plan)
+{
+    return plan->kept_size;
 }
 
 const kern_instruction *kern_plan_instructions(const kern_plan *plan, size_t *count)

@@ -66,6 +66,11 @@ kern_mode kern_plan_mode(const kern_plan *plan);
 size_t kern_plan_buffer_size(const kern_plan *plan);
 size_t kern_plan_scratch_size(const kern_plan *plan);
 
+/* Reals of the buffer in use between the forward pass and the rest: what the latter reads of the
+ * former, with inputs, kept values and the cotangents of inputs; every one rounded up to whole
+ * cache lines, as in the buffer. */
+size_t kern_plan_kept_size(const kern_plan *plan);
+
 /* Tangents that the memory of a derivative holds: 1 but in a JVP plan. */
 size_t kern_plan_tangents(const kern_plan *plan);
 

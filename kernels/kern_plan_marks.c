@@ -72,18 +72,21 @@ static void mark_sources(kern__planner *p)
     }
 }
 
-/* Values read outside the segment that makes them stay in memory when segments are recomputed. */
+/* Values read outside the segment that makes them stay in memory when segments are recomputed, but
+ * for those of a shared segment that only segments read: these are made again. */
 static void mark_crossings(kern__planner *p, const kern_node *node)
 {
     for (size_t i = 0; i < KERN_MAX_IN; i++) {
         if (node->in[i] == KERN_NO_VALUE) {
             continue;
         }
-        const size_t producer = kern__plan_info(p, node->in[i])->node;
-        const size_t segment =
-            producer == SIZE_MAX ? 0 : kern_graph_node(p->graph, producer)->segment;
-        if (segment == 0 || segment != node->segment) {
+        const size_t index = kern__plan_info(p, node->in[i])->node;
+        const kern_node *producer = index == SIZE_MAX ? NULL : kern_graph_node(p->graph, index);
+        if (producer == NULL || producer->segment == 0) {
             p->flags[node->in[i]] |= KERN__VALUE_CROSSING;
+        } else if (producer->segment != node->segment) {
+            p->flags[node->in[i]] |=
+                producer->shared && node->segment != 0 ? KERN__VALUE_SHARED : KERN__VALUE_CROSSING;
         }
     }
 }

@@ -20,6 +20,7 @@ struct kern_plan {
     size_t tangents;
     size_t buffer_size;
     size_t scratch_size;
+    size_t kept_size;
     size_t *value_at;      /* by value: slot, later offset */
     size_t *derivative_at; /* by value: slot, later offset */
 };
@@ -31,7 +32,9 @@ enum {
     KERN__VALUE_REACHES = 4,   /* moves a seed */
     KERN__VALUE_WRITTEN = 8,   /* its cotangent already holds a contribution */
     KERN__VALUE_CROSSING = 16, /* kept, or read outside its segment */
-    KERN__VALUE_AGAIN = 32     /* needed by the backward pass of its segment */
+    KERN__VALUE_AGAIN = 32,    /* needed by the backward pass of its segment */
+    KERN__VALUE_SHARED = 64,   /* of a shared segment, read by others */
+    KERN__VALUE_REMADE = 128   /* first result of a node whose segment was made again */
 };
 
 typedef struct kern__planner {
@@ -55,7 +58,7 @@ bool kern__plan_any_out(const kern__planner *p, const kern_node *node, unsigned 
 bool kern__plan_any_in(const kern__planner *p, const kern_node *node, unsigned flag);
 void kern__plan_set_ins(kern__planner *p, const kern_node *node, unsigned flag);
 
-/* Sets all flags but WRITTEN and AGAIN, which belong to the backward pass. */
+/* Sets all flags but WRITTEN, AGAIN and REMADE, which belong to the backward pass. */
 void kern__plan_mark_values(kern__planner *p);
 
 /* Whether the node has a vjp or jvp instruction, and whether its first results are forgotten. */

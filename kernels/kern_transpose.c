@@ -110,19 +110,79 @@ KERN_AVX512 static void turn_blocks(copy c, size_t rows, size_t cols)
     }
 }
 
-static bool has_avx512(void)
+/* The same with registers of half the size: squares of 8 floats or 4 doubles. */
+enum { HALF = SIDE / 2 };
+
+#define KERN_AVX2 __attribute__((target("avx2")))
+
+#if KERN_REAL_BITS == 32
+KERN_AVX2 static void half_turn(copy c)
 {
-    return __builtin_cpu_supports("avx512f") != 0;
+    __m256 a[8];
+    __m256 b[8];
+    for (size_t i = 0; i < 8; i++) {
+        a[i] = _mm256_loadu_ps(c.in + i * c.ldi);
+    }
+    for (size_t i = 0; i < 8; i += 2) {
+        b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
+        b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
+    }
+    /* a[4k + m]: lanes L hold column 4L + m of rows 4k … 4k + 3. */
+    for (size_t i = 0; i < 8; i += 4) {
+        a[i] = _mm256_shuffle_ps(b[i], b[i + 2], 0x44);
+        a[i + 1] = _mm256_shuffle_ps(b[i], b[i + 2], 0xee);
+        a[i + 2] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0x44);
+        a[i + 3] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0xee);
+    }
+    for (size_t m = 0; m < 4; m++) {
+        _mm256_storeu_ps(c.out + m * c.ldo, _mm256_permute2f128_ps(a[m], a[m + 4], 0x20));
+        _mm256_storeu_ps(c.out + (m + 4) * c.ldo, _mm256_permute2f128_ps(a[m], a[m + 4], 0x31));
+    }
 }
 #else
-static bool has_avx512(void)
+KERN_AVX2 static void half_turn(copy c)
 {
-    return false;
+    __m256d a[4];
+    __m256d b[4];
+    for (size_t i = 0; i < 4; i++) {
+        a[i] = _mm256_loadu_pd(c.in + i * c.ldi);
+    }
+    for (size_t i = 0; i < 4; i += 2) {
+        b[i] = _mm256_unpacklo_pd(a[i], a[i + 1]);
+        b[i + 1] = _mm256_unpackhi_pd(a[i], a[i + 1]);
+    }
+    for (size_t m = 0; m < 2; m++) {
+        _mm256_storeu_pd(c.out + m * c.ldo, _mm256_permute2f128_pd(b[m], b[m + 2], 0x20));
+        _mm256_storeu_pd(c.out + (m + 2) * c.ldo, _mm256_permute2f128_pd(b[m], b[m + 2], 0x31));
+    }
+}
+#endif
+
+KERN_AVX2 static void turn_halves(copy c, size_t rows, size_t cols)
+{
+    for (size_t i = 0; i < rows; i += HALF) {
+        for (size_t j = 0; j < cols; j += HALF) {
+            half_turn((copy){c.out + j * c.ldo + i, c.ldo, c.in + i * c.ldi + j, c.ldi});
+        }
+    }
 }
 
-static void turn_blocks(copy c, size_t rows, size_t cols)
+typedef void turn_body(copy c, size_t rows, size_t cols);
+
+/* What turns whole blocks on this machine; NULL: nothing does. */
+static turn_body *find_turn(void)
 {
-    block_plain(c, rows, cols);
+    if (__builtin_cpu_supports("avx512f") != 0) {
+        return turn_blocks;
+    }
+    return __builtin_cpu_supports("avx2") != 0 ? turn_halves : NULL;
+}
+#else
+typedef void turn_body(copy c, size_t rows, size_t cols);
+
+static turn_body *find_turn(void)
+{
+    return NULL;
 }
 #endif
 
@@ -141,13 +201,14 @@ void KERN_NAME(kern_transpose)(kern_real *out, size_t ldo, const kern_real *in, 
                                size_t rows, size_t cols)
 {
     const copy c = {out, ldo, in, ldi};
-    if (!has_avx512()) {
+    turn_body *const turn = find_turn();
+    if (turn == NULL) {
         copy_plain(c, rows, cols);
         return;
     }
     const size_t whole_rows = rows - rows % SIDE;
     const size_t whole_cols = cols - cols % SIDE;
-    turn_blocks(c, whole_rows, whole_cols);
+    turn(c, whole_rows, whole_cols);
     copy_plain((copy){out + whole_rows, ldo, in + whole_rows * ldi, ldi}, rows - whole_rows,
                whole_cols);
     copy_plain((copy){out + whole_cols * ldo, ldo, in + whole_cols, ldi}, rows, cols - whole_cols);

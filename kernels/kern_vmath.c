@@ -9,7 +9,7 @@
 /* Interleaved partial results: enough to fill two vectors of doubles, four of floats. The compiler
  * keeps the arrays in registers, and since their number is part of the source, every instruction
  * set adds in the same order. */
-enum { SUM_LANES = 16, MAX_LANES = 64 };
+enum { SUM_LANES = 16, MAX_LANES = 32 };
 
 static double add_lanes(const double *lane)
 {
@@ -82,8 +82,11 @@ KERN_HOT kern_real KERN_NAME(kern_vmath_max)(const kern_real *x, size_t n)
     for (size_t l = 0; i + l < n; l++) {
         lane[l] = x[i + l] > lane[l] ? x[i + l] : lane[l];
     }
-    for (size_t l = 1; l < MAX_LANES; l++) {
-        lane[0] = lane[l] > lane[0] ? lane[l] : lane[0];
+    /* Halves onto each other: a chain of comparisons would take longer than a short array. */
+    for (size_t half = MAX_LANES / 2; half > 0; half /= 2) {
+        for (size_t l = 0; l < half; l++) {
+            lane[l] = lane[half + l] > lane[l] ? lane[half + l] : lane[l];
+        }
     }
     return lane[0];
 }

@@ -265,6 +265,24 @@ static void test_packed_right_operands(void **state)
     }
 }
 
+/* Panels that are copied in pieces where there is no AVX-512, and ends of such pieces. */
+static void test_packed_pieces(void **state)
+{
+    static const size_t large[][3] = {{192, 65, 192}, {300, 70, 1100}, {257, 64, 1025}};
+    (void)state;
+    for (size_t s = 0; s < sizeof large / sizeof *large; s++) {
+        for (size_t f = 0; f < 4; f++) {
+            check((problem){.panels = true,
+                            .m = large[s][0],
+                            .n = large[s][1],
+                            .k = large[s][2],
+                            .alpha = f < 2 ? 1 : -0.5,
+                            .beta = f % 2 == 0 ? 0 : 1,
+                            .workers = 1 + (int)f % 3});
+        }
+    }
+}
+
 static void test_empty_products(void **state)
 {
     (void)state;
@@ -285,9 +303,8 @@ static void test_empty_products(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products_of_all_forms),
-        cmocka_unit_test(test_large_products),
-        cmocka_unit_test(test_packed_right_operands),
+        cmocka_unit_test(test_products_of_all_forms), cmocka_unit_test(test_large_products),
+        cmocka_unit_test(test_packed_right_operands), cmocka_unit_test(test_packed_pieces),
         cmocka_unit_test(test_empty_products),
     };
     kern_runtime_init();

@@ -325,6 +325,72 @@ static void test_cholesky_refusals(void **state)
     assert_int_equal(kern_lapack_cholesky(SIZE_MAX, flat, &err), KERN_OVERFLOW);
 }
 
+/* The second difference has the eigenvalues 2 − 2 cos(πk/(n + 1)); its lower triangle is enough. */
+static void test_symmetric_top(void **state)
+{
+    double a[SIZE * SIZE], values[SIZE], vectors[SIZE * SIZE], work[35 * SIZE];
+    int integers[6 * SIZE];
+    (void)state;
+    assert_true(kern_lapack_symmetric_work(SIZE) <= 35 * SIZE);
+    assert_true(kern_lapack_symmetric_integers(SIZE) <= 6 * SIZE);
+    for (size_t count = 0; count <= SIZE; count++) {
+        for (size_t i = 0; i < SIZE; i++) {
+            for (size_t j = 0; j < SIZE; j++) {
+                a[i * SIZE + j] = j > i ? 1e9 : i == j ? 2.0 : i == j + 1 ? -1.0 : 0.0;
+            }
+        }
+        assert_int_equal(
+            kern_lapack_symmetric_top(SIZE, count, a, values, vectors, work, integers, NULL),
+            KERN_OK);
+        for (size_t k = 0; k < count; k++) {
+            const double angle = 3.14159265358979323846 * (double)(SIZE - k) / (SIZE + 1);
+            const double *v = vectors + k * SIZE;
+            assert_true(fabs(values[k] - (2 - 2 * cos(angle))) <= 1e-14);
+            for (size_t i = 0; i < SIZE; i++) {
+                const double left = i > 0 ? v[i - 1] : 0.0;
+                const double right = i + 1 < SIZE ? v[i + 1] : 0.0;
+                assert_true(fabs(2 * v[i] - left - right - values[k] * v[i]) <= 1e-14);
+            }
+        }
+    }
+    assert_int_equal(kern_lapack_symmetric_top(2, 3, a, values, vectors, work, integers, NULL),
+                     KERN_INVALID_ARGUMENT);
+    a[2] = (double)NAN;
+    assert_int_equal(kern_lapack_symmetric_top(2, 1, a, values, vectors, work, integers, NULL),
+                     KERN_NAN);
+}
+
+/* All pairs of the same chain, 2 on the diagonal and −1 beside it, ascending; what stands above the
+ * diagonal has no say. */
+static void test_symmetric(void **state)
+{
+    double a[SIZE * SIZE];
+    double values[SIZE];
+    (void)state;
+    for (size_t k = 0; k < SIZE * SIZE; k++) {
+        const size_t i = k / SIZE;
+        const size_t j = k % SIZE;
+        a[k] = i == j ? 2.0 : i == j + 1 ? -1.0 : i < j ? 99.0 : 0.0;
+    }
+    assert_int_equal(kern_lapack_symmetric(SIZE, a, values, NULL), KERN_OK);
+    for (size_t k = 0; k < SIZE; k++) {
+        const double *v = a + k * SIZE;
+        double square = 0.0;
+        assert_true(fabs(values[k] - (2 - 2 * cos(acos(-1.0) * (double)(k + 1) / (SIZE + 1)))) <=
+                    1e-14);
+        for (size_t i = 0; i < SIZE; i++) {
+            const double left = i > 0 ? v[i - 1] : 0.0;
+            const double right = i + 1 < SIZE ? v[i + 1] : 0.0;
+            square += v[i] * v[i];
+            assert_true(fabs(2 * v[i] - left - right - values[k] * v[i]) <= 1e-14);
+        }
+        assert_true(fabs(square - 1) <= 1e-14);
+    }
+    a[SIZE] = (double)NAN;
+    assert_int_equal(kern_lapack_symmetric(SIZE, a, values, NULL), KERN_NAN);
+    assert_int_equal(kern_lapack_symmetric(0, NULL, NULL, NULL), KERN_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_vectors),        cmocka_unit_test(test_singular_values),
         cmocka_unit_test(test_frames),         cmocka_unit_test(test_linear_systems),
         cmocka_unit_test(test_cholesky),       cmocka_unit_test(test_cholesky_refusals),
+        cmocka_unit_test(test_symmetric_top),  cmocka_unit_test(test_symmetric),
     };
     kern_runtime_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,7 +157,7 @@ static kern_value finish(kern_graph *graph, kern_value x)
     return sum;
 }
 
-/* `n` nodes in segments of random length, some of whose values are kept. */
+/* `n` nodes in segments of random length, half of them shared; some values are kept. */
 static sample make_sample(uint64_t seed, size_t n)
 {
     sample s = {0};
@@ -174,7 +174,7 @@ static sample make_sample(uint64_t seed, size_t n)
     w.pool[w.count++] = grow_norm(&w);
     for (size_t i = 0; i < n; i++) {
         if (kern_rng_below(w.rng, 4) == 0) {
-            kern_graph_begin_segment(s.graph);
+            (i % 2 == 0 ? kern_graph_begin_segment : kern_graph_begin_shared_segment)(s.graph);
         }
         w.pool[w.count++] = grow(&w);
         if (kern_rng_below(w.rng, 8) == 0) {
