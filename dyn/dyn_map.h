@@ -62,6 +62,9 @@ typedef struct dyn_map_kind {
      * v_i, so w tangents probe every block of width w. NULL: one block at a time, by jvp. */
     void (*jvp_blocks)(dyn_map *map, const double *x, size_t k, const double *v, double *y,
                        double *jv);
+    /* Diagonal block A of F'(x) as I + U C with U block_width × block_rank and C block_rank ×
+     * block_width, row-major: a map whose update goes through a bottleneck. NULL for all others. */
+    void (*block_factors)(dyn_map *map, const double *x, size_t block, double *u, double *c);
     /* jtw = F'(x)ᵀ w. */
     void (*vjp)(dyn_map *map, const double *x, const double *w, double *jtw);
     /* Energy of the state; NULL for maps that have none. */
@@ -87,6 +90,7 @@ struct dyn_map {
     double *params;              /* n_params values, owned */
     size_t n_fixed;              /* the last n_fixed parameters were settled at creation */
     dyn_gauge gauge;             /* of every block */
+    size_t block_rank;           /* of block_factors; 0 without them */
     size_t block_zeros;   /* multipliers of every block that are 0 by construction, as those of a
                            * chart are along the gauge */
     bool approximate_jvp; /* jvp is a difference quotient, right to about 1e-10 only */

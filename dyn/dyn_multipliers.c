@@ -4,6 +4,7 @@
 #include "dyn/dyn_scan.h"
 #include "dyn/dyn_transient_growth.h"
 #include "kernels/kern_arena.h"
+#include "kernels/kern_blas.h"
 #include "kernels/kern_lapack.h"
 #include "kernels/kern_size.h"
 
@@ -30,6 +31,7 @@ typedef struct multipliers_run {
                        * when residuals are wanted, row j its product with vector j */
     double *tangents; /* DYN_MAP_GROUP states */
     double *work;     /* one state */
+    double *factors;  /* U and C of a block, where it is taken by its factors */
     multipliers_lane *lanes; /* one per worker */
     dyn_scan_watch watch;
 } multipliers_run;
@@ -67,8 +69,9 @@ static kern_status allocate_run(multipliers_run *run, kern_error *err)
                           run->out->n_blocks, n, n);
     }
     const size_t growth = dyn_transient_growth_work(n);
+    const size_t factors = run->o->factored ? 2 * n * run->map->block_rank : 0;
     const size_t capacity =
-        kern_arena_cost(products, sizeof(double)) +
+        kern_arena_cost(factors, sizeof(double)) + kern_arena_cost(products, sizeof(double)) +
         kern_arena_cost((DYN_MAP_GROUP + 1) * run->map->size, sizeof(double)) +
         kern_arena_cost(workers, sizeof *run->lanes) +
         workers * (kern_arena_cost(square, sizeof(double)) + kern_arena_cost(n, sizeof(double)) +
@@ -78,6 +81,7 @@ static kern_status allocate_run(multipliers_run *run, kern_error *err)
     run->tangents =
         kern_arena_alloc(&run->arena, (DYN_MAP_GROUP + 1) * run->map->size, sizeof(double));
     run->work = run->tangents + DYN_MAP_GROUP * run->map->size;
+    run->factors = kern_arena_alloc(&run->arena, factors, sizeof(double));
     run->lanes = kern_arena_alloc(&run->arena, workers, sizeof *run->lanes);
     for (size_t i = 0; i < workers; i++) {
         multipliers_lane *lane = &run->lanes[i];
@@ -181,6 +185,48 @@ static kern_status form_products(multipliers_run *run, kern_error *err)
                 }
             }
         }
+    }
+    return KERN_OK;
+}
+
+/* Order of the matrix that a block's multipliers come from. */
+static size_t core_order(const multipliers_run *run)
+{
+    return run->o->factored ? kern_size_min(run->n, run->map->block_rank) : run->n;
+}
+
+/* I + C U of every block, or I + U C where that is no larger, in place of its product. */
+static kern_status form_cores(multipliers_run *run, kern_error *err)
+{
+    const size_t n = run->n;
+    const size_t r = run->map->block_rank;
+    const size_t m = core_order(run);
+    double *u = run->factors;
+    double *c = u + n * r;
+    for (size_t i = 0; i < run->out->n_blocks; i++) {
+        double *core = product_of(run, i);
+        if (!dyn_scan_goes_on(&run->watch, 0)) {
+            return kern_raise(err, KERN_INTERRUPTED, "stopped at block %zu of %zu", i,
+                              run->out->n_blocks);
+        }
+        run->map->kind->block_factors(run->map, run->states, run->out->blocks[i].block, u, c);
+        memset(core, 0, m * m * sizeof *core);
+        for (size_t k = 0; k < m; k++) {
+            core[k * m + k] = 1.0;
+        }
+        const bool inner = r < n;
+        const kern_gemm_f64 product = {.m = m,
+                                       .n = m,
+                                       .k = inner ? n : r,
+                                       .alpha = 1.0,
+                                       .beta = 1.0,
+                                       .a = inner ? c : u,
+                                       .lda = inner ? n : r,
+                                       .b = inner ? u : c,
+                                       .ldb = inner ? r : n,
+                                       .c = core,
+                                       .ldc = m};
+        kern_gemm_run_f64(&product, 1);
     }
     return KERN_OK;
 }
@@ -310,7 +356,7 @@ static kern_status compute_block(void *context, dyn_map *map, int worker, size_t
     multipliers_lane *lane = &run->lanes[worker];
     dyn_multipliers_block *block = &run->out->blocks[item];
     const double *product = product_of(run, item);
-    const size_t n = block->n;
+    const size_t n = core_order(run);
     kern_status status;
     (void)map;
     memcpy(lane->scratch, product, n * n * sizeof *product);
@@ -319,6 +365,10 @@ static kern_status compute_block(void *context, dyn_map *map, int worker, size_t
     } else {
         status = kern_lapack_eigenvalues(n, lane->scratch, block->re, block->im, err);
     }
+    for (size_t i = n; i < block->n; i++) {
+        block->re[i] = 1.0;
+        block->im[i] = 0.0;
+    }
     if (status == KERN_NAN || status == KERN_NOT_CONVERGED) {
         block->status = status;
         forget_spectrum(block);
@@ -326,6 +376,9 @@ static kern_status compute_block(void *context, dyn_map *map, int worker, size_t
     }
     KERN_TRY(status);
     sort_spectrum(lane, block);
+    if (run->o->factored) {
+        return KERN_OK;
+    }
     multipliers_worker self = {run, worker};
     const dyn_transient_growth_watch watch = {goes_on, &self};
     return dyn_transient_growth_find(product, n, run->o->horizon, lane->growth, &watch,
@@ -344,6 +397,12 @@ static kern_status check_options(const dyn_map *map, const dyn_multipliers_optio
     if (o->block != DYN_MULTIPLIERS_ALL && o->block >= map->block_count) {
         return kern_raise(err, KERN_INVALID_ARGUMENT, "block %zu is not one of the map's %zu",
                           o->block, map->block_count);
+    }
+    if (o->factored && (map->kind->block_factors == NULL || o->vectors || o->period > 1)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "the multipliers of map %s are not to be had from factors; accepted are "
+                          "maps with a bottleneck at one state, without eigenvectors",
+                          map->kind->name);
     }
     return KERN_OK;
 }
@@ -385,7 +444,7 @@ static kern_status compute(multipliers_run *run, kern_error *err)
     KERN_TRY(init_blocks(run, err));
     KERN_TRY(allocate_run(run, err));
     run->watch.total = run->out->n_blocks;
-    KERN_TRY(form_products(run, err));
+    KERN_TRY(o->factored ? form_cores(run, err) : form_products(run, err));
     const dyn_scan_options scan = {.items = run->out->n_blocks,
                                    .workers = o->workers,
                                    .progress = dyn_scan_report,

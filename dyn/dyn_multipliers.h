@@ -22,9 +22,13 @@
 #define DYN_MULTIPLIERS_ALL SIZE_MAX
 
 typedef struct dyn_multipliers_options {
-    size_t period;          /* states of the cycle, at least 1 */
-    size_t horizon;         /* largest power looked at for transient growth; 0: none is */
-    bool vectors;           /* eigenvectors and residuals are wanted */
+    size_t period;  /* states of the cycle, at least 1 */
+    size_t horizon; /* largest power looked at for transient growth; 0: none is */
+    bool vectors;   /* eigenvectors and residuals are wanted */
+    /* The blocks are taken as I + U C from block_factors of the map, at one state: of rank r below
+     * their width w, r of their multipliers are those of the r × r matrix I + C U and w − r are 1.
+     * Without vectors and transient growth. */
+    bool factored;
     size_t block;           /* DYN_MULTIPLIERS_ALL, or the one block wanted */
     int workers;            /* that share the blocks, below 1: one; bits do not depend on it */
     dyn_progress *progress; /* counts blocks; may be NULL */
@@ -68,11 +72,13 @@ typedef struct dyn_multipliers {
 /* `states` holds period × map->size numbers, the states of the cycle in order; nothing checks that
  * they form one, and for a plain point the eigenvalues are those of the Jacobian there. *out is
  * initialised here and released with dyn_multipliers_fini, which is harmless after a failure.
- * KERN_INVALID_ARGUMENT for a period of 0 and a block that the map does not have; KERN_INTERRUPTED;
- * KERN_NO_MEMORY. Cost: period·w products by the diagonal blocks (dyn_map_jvp_blocks; twice as many
- * with vectors), and O(w³) per block for its spectrum, two products per power up to the horizon,
- * and singular values of the few powers that may be the largest; memory w² numbers per block and
- * 3w² per worker. */
+ * KERN_INVALID_ARGUMENT for a period of 0, a block that the map does not have, and `factored` with
+ * a map without factors, with vectors or with a longer period; KERN_INTERRUPTED; KERN_NO_MEMORY.
+ * Cost: period·w products by the diagonal blocks (dyn_map_jvp_blocks; twice as many with vectors),
+ * and O(w³) per block for its spectrum, two products per power up to the horizon, and singular
+ * values of the few powers that may be the largest; memory w² numbers per block and 3w² per worker.
+ * Of factored blocks r²w + O(r³) each take the place of products and spectrum, or rw² + O(w³) where
+ * r ≥ w. */
 kern_status dyn_multipliers_init(dyn_multipliers *out, dyn_map *map, const double *states,
                                  const dyn_multipliers_options *options, kern_error *err);
 void dyn_multipliers_fini(dyn_multipliers *out);
