@@ -139,6 +139,10 @@ void viz_axes_draw(viz_canvas *canvas, const viz_panel *panel, const viz_frame *
     cairo_move_to(cr, plot.x, plot.y);
     cairo_line_to(cr, plot.x, plot.y + plot.h);
     cairo_line_to(cr, plot.x + plot.w, plot.y + plot.h);
+    if (viz_layout_boxed(panel)) {
+        cairo_line_to(cr, plot.x + plot.w, plot.y);
+        cairo_close_path(cr);
+    }
     cairo_stroke(cr);
     cairo_set_line_width(cr, TICK_WIDTH);
     draw_x_axis(canvas, panel, frame);
@@ -158,7 +162,8 @@ void viz_axes_bar(viz_canvas *canvas, const viz_layout *layout)
     cairo_pattern_t *gradient = cairo_pattern_create_linear(0.0, box.y + box.h, 0.0, box.y);
     for (int i = 0; i < BAR_STOPS; i++) {
         const double t = (double)i / (double)(BAR_STOPS - 1);
-        const viz_rgb c = viz_colour_line_at(bar->map, canvas->scene->theme, t);
+        const viz_rgb c = bar->whole ? viz_colour_map_at(bar->scale.map, t)
+                                     : viz_colour_line_at(bar->scale.map, canvas->scene->theme, t);
         cairo_pattern_add_color_stop_rgb(gradient, t, c.r, c.g, c.b);
     }
     cairo_rectangle(cr, box.x, box.y, box.w, box.h);
@@ -169,7 +174,7 @@ void viz_axes_bar(viz_canvas *canvas, const viz_layout *layout)
     viz_canvas_theme(canvas, VIZ_PAINT_INK);
     cairo_set_line_width(cr, TICK_WIDTH);
     for (size_t i = 0; i < layout->bar_ticks.n_major; i++) {
-        const double f = (layout->bar_ticks.major[i] - bar->lo) / (bar->hi - bar->lo);
+        const double f = viz_scale_place(&bar->scale, layout->bar_ticks.major[i]);
         positions[i] = box.y + (1.0 - f) * box.h;
         tick_at(cr, box.x + box.w, positions[i], VIZ_TICK_MAJOR, 0.0);
     }

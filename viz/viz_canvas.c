@@ -21,11 +21,13 @@ static const font fonts[VIZ_ROLE_COUNT] = {
     [VIZ_ROLE_LEGEND] = {7.0, PANGO_WEIGHT_NORMAL, PANGO_STYLE_NORMAL, VIZ_PAINT_INK},
     [VIZ_ROLE_SPAN] = {7.0, PANGO_WEIGHT_NORMAL, PANGO_STYLE_ITALIC, VIZ_PAINT_MUTED},
     [VIZ_ROLE_NOTE] = {7.0, PANGO_WEIGHT_NORMAL, PANGO_STYLE_NORMAL, VIZ_PAINT_MUTED},
+    [VIZ_ROLE_MARK] = {6.5, PANGO_WEIGHT_NORMAL, PANGO_STYLE_NORMAL, VIZ_PAINT_INK},
+    [VIZ_ROLE_LEVEL] = {6.0, PANGO_WEIGHT_NORMAL, PANGO_STYLE_NORMAL, VIZ_PAINT_RGB},
 };
 
-/* Hinting would make widths depend on the surface and its resolution. */
-static void disable_hinting(PangoContext *context)
+void viz_canvas_plain_fonts(PangoLayout *layout)
 {
+    PangoContext *context = pango_layout_get_context(layout);
     cairo_font_options_t *options = cairo_font_options_create();
     cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
     cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
@@ -33,6 +35,7 @@ static void disable_hinting(PangoContext *context)
     pango_cairo_context_set_font_options(context, options);
     cairo_font_options_destroy(options);
     pango_context_set_round_glyph_positions(context, FALSE);
+    pango_layout_context_changed(layout);
 }
 
 kern_status viz_canvas_init(viz_canvas *canvas, cairo_t *cr, const viz_scene *scene, viz_log *log,
@@ -46,8 +49,7 @@ kern_status viz_canvas_init(viz_canvas *canvas, cairo_t *cr, const viz_scene *sc
     if (canvas->layout == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "the text layout of a figure could not be created");
     }
-    disable_hinting(pango_layout_get_context(canvas->layout));
-    pango_layout_context_changed(canvas->layout);
+    viz_canvas_plain_fonts(canvas->layout);
     return KERN_OK;
 }
 
@@ -63,6 +65,20 @@ void viz_canvas_paint(viz_canvas *canvas, const viz_paint *paint)
 {
     const viz_rgb c = viz_colour_resolve(paint, canvas->scene->theme);
     cairo_set_source_rgb(canvas->cr, c.r, c.g, c.b);
+}
+
+void viz_canvas_paint_clear(viz_canvas *canvas, const viz_paint *paint, double opacity)
+{
+    const viz_rgb c = viz_colour_resolve(paint, canvas->scene->theme);
+    cairo_set_source_rgba(canvas->cr, c.r, c.g, c.b, opacity);
+}
+
+void viz_canvas_halo(viz_canvas *canvas, const viz_paint *paint, double opacity)
+{
+    /* 0.18 is the luminance whose contrasts to black and to white are equal. */
+    const viz_rgb c = viz_colour_resolve(paint, canvas->scene->theme);
+    const double grey = viz_colour_luminance(c) > 0.18 ? VIZ_HALO_GREY : 1.0;
+    cairo_set_source_rgba(canvas->cr, grey, grey, grey, opacity);
 }
 
 void viz_canvas_theme(viz_canvas *canvas, viz_paint_kind kind)
@@ -115,26 +131,56 @@ static void log_text(viz_canvas *canvas, viz_role role, const char *markup, viz_
     log->count++;
 }
 
+/* Shows the layout at the origin; a level gets an edge so that it reads on every colour. */
+static void show(viz_canvas *canvas, viz_role role)
+{
+    cairo_t *cr = canvas->cr;
+    cairo_move_to(cr, 0.0, 0.0);
+    if (role == VIZ_ROLE_LEVEL) {
+        pango_cairo_layout_path(cr, canvas->layout);
+        cairo_set_source_rgb(cr, VIZ_HALO_GREY, VIZ_HALO_GREY, VIZ_HALO_GREY);
+        cairo_set_line_width(cr, 1.3);
+        cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
+        cairo_set_dash(cr, NULL, 0, 0.0);
+        cairo_stroke(cr);
+        cairo_set_source_rgb(cr, 1.0, 1.0, 1.0);
+        cairo_move_to(cr, 0.0, 0.0);
+    } else {
+        viz_canvas_theme(canvas, fonts[role].paint);
+    }
+    pango_cairo_show_layout(cr, canvas->layout);
+}
+
 void viz_canvas_text(viz_canvas *canvas, viz_role role, const char *markup, const viz_place *place)
 {
+    cairo_t *cr = canvas->cr;
     double width;
     double height;
     load(canvas, role, markup, place->wrap, &width, &height);
     viz_rect box = {.w = place->turned ? height : width, .h = place->turned ? width : height};
     box.x = place->x - place->ax * box.w;
     box.y = place->y - place->ay * box.h;
-    cairo_save(canvas->cr);
-    viz_canvas_theme(canvas, fonts[role].paint);
+    cairo_save(cr);
+    /* A new path keeps the text from joining one that is being built. */
+    cairo_new_path(cr);
     if (place->turned) {
-        cairo_translate(canvas->cr, box.x, box.y + box.h);
-        cairo_rotate(canvas->cr, -acos(0.0));
+        cairo_translate(cr, box.x, box.y + box.h);
+        cairo_rotate(cr, -acos(0.0));
+    } else if (place->angle != 0.0) {
+        cairo_translate(cr, place->x, place->y);
+        cairo_rotate(cr, -place->angle);
+        cairo_translate(cr, -0.5 * width, -0.5 * height);
+        const double c = fabs(cos(place->angle));
+        const double s = fabs(sin(place->angle));
+        box.w = c * width + s * height;
+        box.h = s * width + c * height;
+        box.x = place->x - 0.5 * box.w;
+        box.y = place->y - 0.5 * box.h;
     } else {
-        cairo_translate(canvas->cr, box.x, box.y);
+        cairo_translate(cr, box.x, box.y);
     }
-    /* A new path start keeps the text from joining a path that is being built. */
-    cairo_move_to(canvas->cr, 0.0, 0.0);
-    pango_cairo_show_layout(canvas->cr, canvas->layout);
-    cairo_new_path(canvas->cr);
-    cairo_restore(canvas->cr);
+    show(canvas, role);
+    cairo_new_path(cr);
+    cairo_restore(cr);
     log_text(canvas, role, markup, box);
 }

@@ -29,8 +29,13 @@ typedef enum viz_role {
     VIZ_ROLE_LEGEND,
     VIZ_ROLE_SPAN,
     VIZ_ROLE_NOTE,
+    VIZ_ROLE_MARK,  /* beside a point of the plot */
+    VIZ_ROLE_LEVEL, /* on an isoline: white over a dark edge */
     VIZ_ROLE_COUNT
 } viz_role;
+
+/* Grey of the dark edge around what is drawn over a field. */
+#define VIZ_HALO_GREY 0.12
 
 enum { VIZ_LOG_TEXT = 256 };
 
@@ -59,9 +64,18 @@ kern_status viz_canvas_init(viz_canvas *canvas, cairo_t *cr, const viz_scene *sc
                             kern_error *err);
 void viz_canvas_fini(viz_canvas *canvas);
 
-/* Sets the source colour to a paint or to a theme colour. */
+/* Turns hinting off in a layout, which would make widths depend on the surface and its resolution.
+ */
+void viz_canvas_plain_fonts(PangoLayout *layout);
+
+/* Sets the source colour to a paint, one with an opacity in [0, 1], or a theme colour. */
 void viz_canvas_paint(viz_canvas *canvas, const viz_paint *paint);
+void viz_canvas_paint_clear(viz_canvas *canvas, const viz_paint *paint, double opacity);
 void viz_canvas_theme(viz_canvas *canvas, viz_paint_kind kind);
+
+/* Sets the source to a grey that contrasts with the paint: dark around bright, white around dark.
+ */
+void viz_canvas_halo(viz_canvas *canvas, const viz_paint *paint, double opacity);
 
 /* Width and height of a text; lines are broken at `wrap` points when it is positive. */
 void viz_canvas_measure(viz_canvas *canvas, viz_role role, const char *markup, double wrap,
@@ -72,8 +86,9 @@ void viz_canvas_measure(viz_canvas *canvas, viz_role role, const char *markup, d
  * fractions refer to its turned box. */
 typedef struct viz_place {
     double x, y, ax, ay;
-    double wrap; /* as in viz_canvas_measure */
-    bool turned; /* reads upwards */
+    double wrap;  /* as in viz_canvas_measure */
+    bool turned;  /* reads upwards */
+    double angle; /* with ax = ay = 1/2 and not turned: counterclockwise turn, in radians */
 } viz_place;
 
 void viz_canvas_text(viz_canvas *canvas, viz_role role, const char *markup, const viz_place *place);

@@ -2,10 +2,11 @@
 #include "viz/viz_colour.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { ANCHORS = 10 };
 
-static const unsigned anchors[VIZ_MAP_COUNT][ANCHORS] = {
+static const unsigned anchors[VIZ_MAP_SEQUENTIAL][ANCHORS] = {
     [VIZ_MAP_VIRIDIS] = {0x440154, 0x482878, 0x3e4989, 0x31688e, 0x26828e, 0x1f9e89, 0x35b779,
                          0x6ece58, 0xb5de2b, 0xfde725},
     [VIZ_MAP_CIVIDIS] = {0x00224e, 0x123570, 0x3b496c, 0x575d6d, 0x707173, 0x8a8678, 0xa59c74,
@@ -18,10 +19,11 @@ static const char *const map_names[VIZ_MAP_COUNT] = {
     [VIZ_MAP_VIRIDIS] = "viridis",
     [VIZ_MAP_CIVIDIS] = "cividis",
     [VIZ_MAP_PLASMA] = "plasma",
+    [VIZ_MAP_BALANCE] = "balance",
 };
 
 /* Parts of each map with contrast 3:1 to the page; the colour test recomputes the contrast. */
-static const double line_part[2][VIZ_MAP_COUNT][2] = {
+static const double line_part[2][VIZ_MAP_SEQUENTIAL][2] = {
     [VIZ_LIGHT] = {[VIZ_MAP_VIRIDIS] = {0.0, 0.58},
                    [VIZ_MAP_CIVIDIS] = {0.0, 0.61},
                    [VIZ_MAP_PLASMA] = {0.0, 0.63}},
@@ -78,9 +80,22 @@ viz_rgb viz_colour_from_oklab(viz_oklab lab)
                      to_gamma(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s)};
 }
 
+/* Two straight arms in OKLab; the ends lie inside the sRGB gamut, so nothing is clipped. */
+static viz_rgb balance_at(double t)
+{
+    const double s = 2.0 * clamp_unit(t) - 1.0;
+    const double u = fabs(s);
+    const viz_oklab arm =
+        s < 0.0 ? (viz_oklab){-0.57, -0.030, -0.125} : (viz_oklab){-0.57, 0.110, 0.075};
+    return viz_colour_from_oklab((viz_oklab){0.95 + u * arm.L, u * arm.a, u * arm.b});
+}
+
 viz_rgb viz_colour_map_at(viz_map map, double t)
 {
-    const size_t row = (unsigned)map < VIZ_MAP_COUNT ? (size_t)map : 0;
+    if (map == VIZ_MAP_BALANCE) {
+        return balance_at(t);
+    }
+    const size_t row = (unsigned)map < VIZ_MAP_SEQUENTIAL ? (size_t)map : 0;
     const double place = clamp_unit(t) * (double)(ANCHORS - 1);
     size_t cell = (size_t)place;
     if (cell > ANCHORS - 2) {
@@ -98,9 +113,46 @@ const char *viz_colour_map_name(viz_map map)
     return (unsigned)map < VIZ_MAP_COUNT ? map_names[map] : NULL;
 }
 
+bool viz_colour_map_diverges(viz_map map)
+{
+    return map == VIZ_MAP_BALANCE;
+}
+
+viz_map viz_colour_map_find(const char *name)
+{
+    int map = 0;
+    while (map < VIZ_MAP_COUNT && strcmp(map_names[map], name) != 0) {
+        map++;
+    }
+    return (viz_map)map;
+}
+
+uint32_t viz_colour_pixel(viz_rgb colour)
+{
+    const uint32_t r = (uint32_t)lround(255.0 * clamp_unit(colour.r));
+    const uint32_t g = (uint32_t)lround(255.0 * clamp_unit(colour.g));
+    const uint32_t b = (uint32_t)lround(255.0 * clamp_unit(colour.b));
+    return 0xff000000u | r << 16 | g << 8 | b;
+}
+
+void viz_colour_table(uint32_t table[VIZ_TABLE_SIZE], viz_map map)
+{
+    for (int k = 0; k < VIZ_TABLE_SIZE; k++) {
+        table[k] = viz_colour_pixel(viz_colour_map_at(map, k / (VIZ_TABLE_SIZE - 1.0)));
+    }
+}
+
+viz_rgb viz_colour_missing(viz_theme theme)
+{
+    return from_hex(theme == VIZ_DARK ? 0x5a5a5a : 0xb9b9b9);
+}
+
 viz_rgb viz_colour_line_at(viz_map map, viz_theme theme, double t)
 {
-    const size_t row = (unsigned)map < VIZ_MAP_COUNT ? (size_t)map : 0;
+    if (viz_colour_map_diverges(map)) {
+        return viz_colour_map_at(map, t);
+    }
+    const size_t row = (unsigned)map < VIZ_MAP_SEQUENTIAL ? (size_t)map : 0;
     const double *part = line_part[theme == VIZ_DARK][row];
     return viz_colour_map_at(map, part[0] + clamp_unit(t) * (part[1] - part[0]));
 }

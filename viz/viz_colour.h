@@ -3,8 +3,11 @@
  * Colour: sRGB triples, perceptual colour maps, the categorical palette, themes and paints.
  *
  * Colour maps are tables of ten sRGB anchors interpolated in OKLab (Ottosson 2020), so that equal
- * steps in t look equal. Lightness rises strictly with t in every map, which keeps order readable
- * in grey and under colour-vision deficiency. Anchors: viridis and plasma (van der Walt and
+ * steps in t look equal. Lightness rises strictly with t, which keeps order readable
+ * in grey and under colour-vision deficiency. Sequential maps do; the diverging map "balance" is
+ * for signed values with 0 at t = 1/2: blue to orange-red through a light grey, two arms of equal
+ * lightness L = 0.95 − 0.57 |2t − 1| whose hues stay apart under every common deficiency. It is
+ * computed, not tabulated. Anchors: viridis and plasma (van der Walt and
  * Smith 2015, CC0), cividis (Nuñez, Anderton, Renslow 2018).
  *
  * A scene stores paints, not colours: a paint is resolved against the theme when it is drawn, so
@@ -13,7 +16,9 @@
 #ifndef BASIN_VIZ_COLOUR_H
 #define BASIN_VIZ_COLOUR_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* sRGB, each channel in [0, 1]. */
 typedef struct viz_rgb {
@@ -25,7 +30,15 @@ typedef struct viz_oklab {
     double L, a, b;
 } viz_oklab;
 
-typedef enum viz_map { VIZ_MAP_VIRIDIS, VIZ_MAP_CIVIDIS, VIZ_MAP_PLASMA, VIZ_MAP_COUNT } viz_map;
+/* Sequential maps first. */
+typedef enum viz_map {
+    VIZ_MAP_VIRIDIS,
+    VIZ_MAP_CIVIDIS,
+    VIZ_MAP_PLASMA,
+    VIZ_MAP_SEQUENTIAL, /* their number */
+    VIZ_MAP_BALANCE = VIZ_MAP_SEQUENTIAL,
+    VIZ_MAP_COUNT
+} viz_map;
 
 typedef enum viz_theme { VIZ_LIGHT, VIZ_DARK } viz_theme;
 
@@ -61,8 +74,27 @@ viz_rgb viz_colour_map_at(viz_map map, double t);
 /* Name of a map ("viridis", …); NULL for a value outside the list. */
 const char *viz_colour_map_name(viz_map map);
 
+/* True for a map that has a centre. */
+bool viz_colour_map_diverges(viz_map map);
+
+/* Map named `name`; VIZ_MAP_COUNT when there is none. */
+viz_map viz_colour_map_find(const char *name);
+
+enum { VIZ_TABLE_SIZE = 1024 };
+
+/* Fills `table` with 0xffrrggbb for t = k/(VIZ_TABLE_SIZE − 1), the layout of an opaque pixel of
+ * a cairo image. */
+void viz_colour_table(uint32_t table[VIZ_TABLE_SIZE], viz_map map);
+
+/* Colour of missing data: a grey that no map contains, on either page. */
+viz_rgb viz_colour_missing(viz_theme theme);
+
+/* Opaque pixel of a colour. */
+uint32_t viz_colour_pixel(viz_rgb colour);
+
 /* As viz_colour_map_at over the part of the map that keeps a contrast of at least 3:1 to the
- * theme's page, so that thin lines stay readable at both ends. */
+ * theme's page, so that thin lines stay readable at both ends. A diverging map has no such part and
+ * is used whole. */
 viz_rgb viz_colour_line_at(viz_map map, viz_theme theme, double t);
 
 /* Categorical colour `index` modulo VIZ_CLASS_COUNT (Okabe and Ito 2008, the dim ones darkened

@@ -4,7 +4,12 @@
 #include "viz/viz_axes.h"
 #include "viz/viz_labels.h"
 #include "viz/viz_layout.h"
+#include "viz/viz_levels.h"
 #include "viz/viz_lines.h"
+#include "viz/viz_marks.h"
+#include "viz/viz_raster.h"
+
+#include <math.h>
 
 static void draw_page_texts(viz_canvas *canvas, const viz_layout *layout)
 {
@@ -20,6 +25,19 @@ static void draw_page_texts(viz_canvas *canvas, const viz_layout *layout)
     }
 }
 
+static kern_status draw_panel(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
+                              kern_error *err)
+{
+    viz_axes_ground(canvas, panel, frame);
+    KERN_TRY(viz_raster_draw(canvas, panel, frame, err));
+    KERN_TRY(viz_levels_draw(canvas, panel, frame, err));
+    viz_lines_draw(canvas, panel, frame);
+    viz_marks_draw(canvas, panel, frame);
+    viz_axes_draw(canvas, panel, frame);
+    KERN_TRY(viz_labels_header(canvas, panel, frame, err));
+    return viz_labels_ends(canvas, panel, frame, err);
+}
+
 static kern_status draw_all(viz_canvas *canvas, const viz_layout *layout, kern_error *err)
 {
     const viz_scene *scene = canvas->scene;
@@ -30,11 +48,7 @@ static kern_status draw_all(viz_canvas *canvas, const viz_layout *layout, kern_e
         const viz_panel *panel = &scene->panels[i];
         const viz_frame *frame = &layout->frames[i];
         cairo_save(canvas->cr);
-        viz_axes_ground(canvas, panel, frame);
-        viz_lines_draw(canvas, panel, frame);
-        viz_axes_draw(canvas, panel, frame);
-        viz_labels_header(canvas, panel, frame);
-        const kern_status status = viz_labels_ends(canvas, panel, frame, err);
+        const kern_status status = draw_panel(canvas, panel, frame, err);
         cairo_restore(canvas->cr);
         KERN_TRY(status);
     }
@@ -66,26 +80,68 @@ kern_status viz_draw(cairo_t *cr, const viz_scene *scene, viz_log *log, kern_err
     return status;
 }
 
+/* Lays the scene out without drawing it; the caller destroys *layout. */
+static kern_status lay_out(viz_layout **layout, const viz_scene *scene, kern_error *err)
+{
+    viz_canvas canvas;
+    cairo_surface_t *surface = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
+    cairo_t *cr = cairo_create(surface);
+    kern_status status = viz_canvas_init(&canvas, cr, scene, NULL, err);
+    *layout = NULL;
+    if (status == KERN_OK) {
+        status = viz_layout_create(layout, &canvas, err);
+    }
+    viz_canvas_fini(&canvas);
+    cairo_destroy(cr);
+    cairo_surface_destroy(surface);
+    return status;
+}
+
 kern_status viz_draw_label_room(const viz_scene *scene, size_t index, size_t *room, kern_error *err)
 {
     if (index >= scene->n_panels) {
         return kern_raise(err, KERN_INVALID_ARGUMENT, "panel %zu does not exist; there are %zu",
                           index, scene->n_panels);
     }
-    viz_canvas canvas;
-    viz_layout *layout = NULL;
-    cairo_surface_t *surface = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
-    cairo_t *cr = cairo_create(surface);
-    kern_status status = viz_canvas_init(&canvas, cr, scene, NULL, err);
-    if (status == KERN_OK) {
-        status = viz_layout_create(&layout, &canvas, err);
-    }
-    if (status == KERN_OK) {
-        *room = viz_layout_room(&layout->frames[index]);
-    }
+    viz_layout *layout;
+    KERN_TRY(lay_out(&layout, scene, err));
+    *room = viz_layout_room(&layout->frames[index]);
     viz_layout_destroy(layout);
-    viz_canvas_fini(&canvas);
-    cairo_destroy(cr);
-    cairo_surface_destroy(surface);
-    return status;
+    return KERN_OK;
+}
+
+/* Height that all rows together could do without. */
+static double spare_height(const viz_scene *scene, const viz_layout *layout)
+{
+    double row[VIZ_GRID_MAX];
+    double sum = 0.0;
+    for (size_t r = 0; r < VIZ_GRID_MAX; r++) {
+        row[r] = HUGE_VAL;
+    }
+    for (size_t i = 0; i < scene->n_panels; i++) {
+        const size_t r = scene->panels[i].row;
+        row[r] = fmin(row[r], layout->frames[i].spare_height);
+    }
+    for (size_t r = 0; r < VIZ_GRID_MAX; r++) {
+        sum += isfinite(row[r]) ? row[r] : 0.0;
+    }
+    return sum;
+}
+
+kern_status viz_draw_fit_height(viz_scene *scene, double most, kern_error *err)
+{
+    viz_layout *layout;
+    for (size_t i = 0; i < scene->n_panels; i++) {
+        if (!scene->panels[i].equal) {
+            return KERN_OK;
+        }
+    }
+    scene->height = fmin(fmax(most, VIZ_PAGE_MIN), VIZ_PAGE_MAX);
+    /* Fewer ticks on a lower page change the width a little, so the second pass settles it. */
+    for (int pass = 0; pass < 2; pass++) {
+        KERN_TRY(lay_out(&layout, scene, err));
+        scene->height = fmax(scene->height - spare_height(scene, layout), VIZ_PAGE_MIN);
+        viz_layout_destroy(layout);
+    }
+    return KERN_OK;
 }

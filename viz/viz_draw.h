@@ -13,7 +13,8 @@
 
 /* Draws the scene on the page (0, 0) to (width, height) in user units of `cr`; one unit is one
  * point. The state of `cr` is restored. `log` (may be NULL) receives every text with its box.
- * Panels are drawn in order: shaded ranges, grid, series, axes, labels. When a panel has more end
+ * Panels are drawn in order: shaded ranges, grid, fields, maps of classes, isolines, series,
+ * axes, labels. When a panel has more end
  * labels than room, every k-th is drawn, with the smallest k that fits. KERN_INVALID_ARGUMENT for
  * a bad axis range or a page too small, KERN_IO when cairo reports an error. */
 kern_status viz_draw(cairo_t *cr, const viz_scene *scene, viz_log *log, kern_error *err);
@@ -21,5 +22,10 @@ kern_status viz_draw(cairo_t *cr, const viz_scene *scene, viz_log *log, kern_err
 /* Number of end labels that fit beside panel `index` as the scene stands now. */
 kern_status viz_draw_label_room(const viz_scene *scene, size_t index, size_t *room,
                                 kern_error *err);
+
+/* Sets the height of a page whose panels all have equal units, so that none leaves room below
+ * itself: the largest height of at most `most` points at which a row fills its share. Other scenes
+ * keep their height. Errors as for viz_draw. */
+kern_status viz_draw_fit_height(viz_scene *scene, double most, kern_error *err);
 
 #endif

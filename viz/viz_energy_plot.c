@@ -230,7 +230,8 @@ static kern_status add_main(builder *b, kern_error *err)
     const viz_panel spec = {
         .n_columns = terms ? 2 : 1,
         .x = {.label = terms ? NULL : STEP_LABEL, .integer = true},
-        .y = {.label = "energy <i>E<sub>A</sub></i>  (nats)"},
+        .y = {.label = b->data->energy_label != NULL ? b->data->energy_label
+                                                     : "energy <i>E<sub>A</sub></i>  (nats)"},
     };
     viz_panel *panel;
     KERN_TRY(viz_scene_add_panel(&panel, b->scene, &spec, err));
@@ -315,11 +316,10 @@ static kern_status add_bar(builder *b, kern_error *err)
     if (b->data->n_tokens < BAR_FROM) {
         return KERN_OK;
     }
-    const viz_bar bar = {.integer = true,
-                         .map = LINE_MAP,
-                         .lo = 0.0,
-                         .hi = (double)(b->data->n_tokens - 1),
-                         .label = "token position <i>A</i>"};
+    const viz_bar bar = {
+        .integer = true,
+        .scale = {.map = LINE_MAP, .lo = 0.0, .hi = (double)(b->data->n_tokens - 1)},
+        .label = "token position <i>A</i>"};
     return viz_scene_set_bar(b->scene, &bar, err);
 }
 

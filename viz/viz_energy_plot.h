@@ -17,7 +17,8 @@
 #include <stddef.h>
 
 /* All arrays are borrowed during the call only. `energy`, `attention` and `feed_forward` have
- * shape (n_tokens, n_steps + 1), row-major, states 0 … n_steps, in nats. */
+ * shape (n_tokens, n_steps + 1), row-major, states 0 … n_steps, in nats unless the
+ * label says otherwise. */
 typedef struct viz_energy_data {
     size_t n_tokens;
     size_t n_steps;                  /* T ≥ 1 */
@@ -26,8 +27,9 @@ typedef struct viz_energy_data {
     const double *energy;
     const double *attention; /* both or neither of the terms; NULL: no second row */
     const double *feed_forward;
-    const char *title; /* plain UTF-8 text, or NULL for a general one */
-    /* A rise counts when it exceeds this many nats (≥ 0); 0 counts every increase. */
+    const char *title;        /* plain UTF-8 text, or NULL for a general one */
+    const char *energy_label; /* markup of the energy's axis, unit included; NULL: E_A in nats */
+    /* A rise counts when it exceeds this (≥ 0, unit of the energy); 0 counts every increase. */
     double rise_tolerance;
 } viz_energy_data;
 

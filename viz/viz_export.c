@@ -2,19 +2,14 @@
 #include "viz/viz_export.h"
 
 #include "models/model_file.h"
-#include "viz/viz_draw.h"
 #include "viz/viz_export_formats.h"
 #include "viz/viz_session.h"
 #include "viz/viz_text.h"
 
-#include <cairo-pdf.h>
 #include <stdbool.h>
 #include <string.h>
 
 enum { TITLE_ROOM = 512 };
-
-/* A creation date from the clock would make every export differ. */
-static const char fixed_date[] = "2000-01-01T00:00:00Z";
 
 typedef enum format { FORMAT_PDF, FORMAT_SVG, FORMAT_PNG, FORMAT_CSV, FORMAT_COUNT } format;
 
@@ -53,67 +48,6 @@ kern_status viz_export_check_path(const char *path, kern_error *err)
     format unused;
     KERN_TRY(format_of(&unused, path, err));
     return model_file_check_target(path, err);
-}
-
-cairo_status_t viz_export_sink(void *closure, const unsigned char *data, unsigned int size)
-{
-    viz_bytes *bytes = closure;
-    viz_bytes_append(bytes, data, size);
-    return bytes->failed ? CAIRO_STATUS_NO_MEMORY : CAIRO_STATUS_SUCCESS;
-}
-
-kern_status viz_export_cairo(cairo_status_t status, kern_error *err)
-{
-    if (status == CAIRO_STATUS_SUCCESS) {
-        return KERN_OK;
-    }
-    return kern_raise(err, status == CAIRO_STATUS_NO_MEMORY ? KERN_NO_MEMORY : KERN_IO,
-                      "exporting the figure failed in cairo: %s", cairo_status_to_string(status));
-}
-
-/* cairo keeps a surface with bad metadata in an error state yet writes a file without it, so the
- * status is asked for after the metadata and again at the end. */
-static kern_status set_metadata(cairo_surface_t *surface, const char *title, const char *session,
-                                kern_error *err)
-{
-    viz_bytes keywords = {0};
-    cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, fixed_date);
-    cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATOR, "Basin");
-    cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, title);
-    if (session != NULL) {
-        viz_bytes_text(&keywords, VIZ_SESSION_KEY " ");
-        viz_bytes_append(&keywords, session, strlen(session) + 1);
-        if (!keywords.failed) {
-            cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_KEYWORDS, keywords.data);
-        }
-    }
-    kern_status status = viz_bytes_check(&keywords, err);
-    viz_bytes_fini(&keywords);
-    if (status == KERN_OK) {
-        status = viz_export_cairo(cairo_surface_status(surface), err);
-    }
-    return status;
-}
-
-kern_status viz_export_pdf(viz_bytes *out, const viz_scene *scene, const char *title,
-                           const char *session, kern_error *err)
-{
-    cairo_surface_t *surface =
-        cairo_pdf_surface_create_for_stream(viz_export_sink, out, scene->width, scene->height);
-    cairo_pdf_surface_restrict_to_version(surface, CAIRO_PDF_VERSION_1_5);
-    kern_status status = set_metadata(surface, title, session, err);
-    cairo_t *cr = cairo_create(surface);
-    if (status == KERN_OK) {
-        status = viz_draw(cr, scene, NULL, err);
-    }
-    cairo_show_page(cr);
-    cairo_destroy(cr);
-    cairo_surface_finish(surface);
-    if (status == KERN_OK) {
-        status = viz_export_cairo(cairo_surface_status(surface), err);
-    }
-    cairo_surface_destroy(surface);
-    return status;
 }
 
 static kern_status encode(viz_bytes *out, format kind, const viz_scene *scene,

@@ -11,13 +11,8 @@
 #define BASIN_VIZ_EXPORT_H
 
 #include "kernels/kern_status.h"
+#include "viz/viz_export_limits.h"
 #include "viz/viz_scene.h"
-
-/* Resolution limits of PNG, dots per inch, and of its sides and area in pixels. */
-#define VIZ_DPI_MIN     18.0
-#define VIZ_DPI_MAX     2400.0
-#define VIZ_DPI_DEFAULT 300.0
-enum { VIZ_PIXELS_SIDE = 32767, VIZ_PIXELS_TOTAL = 1 << 28 };
 
 typedef struct viz_export_options {
     double dpi;          /* PNG only; 0 means VIZ_DPI_DEFAULT */

@@ -9,8 +9,6 @@
 #include "viz/viz_bytes.h"
 #include "viz/viz_scene.h"
 
-#include <cairo.h>
-
 kern_status viz_export_pdf(viz_bytes *out, const viz_scene *scene, const char *title,
                            const char *session, kern_error *err);
 kern_status viz_export_svg(viz_bytes *out, const viz_scene *scene, const char *title,
@@ -18,14 +16,11 @@ kern_status viz_export_svg(viz_bytes *out, const viz_scene *scene, const char *t
 kern_status viz_export_png(viz_bytes *out, const viz_scene *scene, const char *title,
                            const char *session, double dpi, kern_error *err);
 
-/* Columns panel, series, x, y, one row per point; comment lines carry title and session. */
+/* Columns panel, series, x, y, one row per point; comment lines carry title and session. A scene
+ * with layers has the columns panel, series, piece, x, y, value: samples of fields (of ink only
+ * where there is some) and labels of classes (piece 0), vertices of isolines (piece k for the k-th
+ * line, value its level), and points of series (piece 0, no value). */
 kern_status viz_export_csv(viz_bytes *out, const viz_scene *scene, const char *title,
                            const char *session, kern_error *err);
-
-/* Write callback of cairo's stream functions; `closure` is a viz_bytes. */
-cairo_status_t viz_export_sink(void *closure, const unsigned char *data, unsigned int size);
-
-/* KERN_IO with cairo's own words unless `status` is success. */
-kern_status viz_export_cairo(cairo_status_t status, kern_error *err);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "viz/viz_draw.h"
-#include "viz/viz_export.h"
+#include "viz/viz_export_cairo.h"
 #include "viz/viz_export_formats.h"
+#include "viz/viz_export_limits.h"
 #include "viz/viz_session.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "viz/viz_draw.h"
+#include "viz/viz_export_cairo.h"
 #include "viz/viz_export_formats.h"
 #include "viz/viz_session.h"
 #include "viz/viz_text.h"

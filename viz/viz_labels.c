@@ -4,6 +4,7 @@
 #include "kernels/kern_size.h"
 #include "viz/viz_axes.h"
 #include "viz/viz_lines.h"
+#include "viz/viz_raster.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -122,45 +123,48 @@ kern_status viz_labels_ends(viz_canvas *canvas, const viz_panel *panel, const vi
     return KERN_OK;
 }
 
-static void draw_key(viz_canvas *canvas, const viz_style *style, double x, double y)
+static kern_status draw_key(viz_canvas *canvas, const viz_entry *entry, double x, double y,
+                            kern_error *err)
 {
     const double length = VIZ_LEGEND_KEY - 4.0;
-    if (style->width > 0.0) {
-        viz_lines_pen(canvas, style);
+    if (entry->class != NULL) {
+        const viz_rect box = {x, y - 3.0, length, 6.0};
+        return viz_raster_swatch(canvas, entry->class, box, err);
+    }
+    if (entry->style->width > 0.0) {
+        viz_lines_pen(canvas, entry->style);
         cairo_move_to(canvas->cr, x, y);
         cairo_line_to(canvas->cr, x + length, y);
         cairo_stroke(canvas->cr);
     }
-    if (style->marker != VIZ_MARKER_NONE) {
-        viz_lines_marker(canvas, style, x + 0.5 * length, y);
+    if (entry->style->marker != VIZ_MARKER_NONE) {
+        viz_lines_marker(canvas, entry->style, x + 0.5 * length, y);
     }
+    return KERN_OK;
 }
 
-static void draw_legend(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
-                        double top)
+static kern_status draw_legend(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
+                               double top, kern_error *err)
 {
     double x = 0.0;
     double y = top;
-    bool first = true;
-    for (size_t i = 0; i < panel->n_series; i++) {
-        const viz_series *series = &panel->series[i];
+    size_t cursor = 0;
+    viz_entry entry;
+    for (bool first = true; viz_layout_entry(panel, &cursor, &entry); first = false) {
         double w;
         double h;
-        if (series->legend == NULL) {
-            continue;
-        }
-        viz_canvas_measure(canvas, VIZ_ROLE_LEGEND, series->legend, 0.0, &w, &h);
+        viz_canvas_measure(canvas, VIZ_ROLE_LEGEND, entry.legend, 0.0, &w, &h);
         if (!first && x + w + VIZ_LEGEND_KEY > frame->legend_width) {
             x = 0.0;
             y += frame->line_height;
         }
-        first = false;
         const double middle = y + 0.5 * frame->line_height;
-        draw_key(canvas, &series->style, frame->plot.x + x, middle);
+        KERN_TRY(draw_key(canvas, &entry, frame->plot.x + x, middle, err));
         const viz_place place = {.x = frame->plot.x + x + VIZ_LEGEND_KEY, .y = middle, .ay = 0.5};
-        viz_canvas_text(canvas, VIZ_ROLE_LEGEND, series->legend, &place);
+        viz_canvas_text(canvas, VIZ_ROLE_LEGEND, entry.legend, &place);
         x += w + VIZ_LEGEND_KEY + VIZ_LEGEND_GAP;
     }
+    return KERN_OK;
 }
 
 /* Labels of shaded ranges stand above the plot from left to right; one that no longer fits beside
@@ -189,7 +193,8 @@ static void draw_span_labels(viz_canvas *canvas, const viz_panel *panel, const v
     }
 }
 
-void viz_labels_header(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame)
+kern_status viz_labels_header(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
+                              kern_error *err)
 {
     const double bottom = frame->plot.y - 2.5;
     const double legend = bottom - frame->span_height - frame->legend_height;
@@ -197,6 +202,6 @@ void viz_labels_header(viz_canvas *canvas, const viz_panel *panel, const viz_fra
         const viz_place place = {.x = frame->plot.x, .y = legend, .ay = 1.0};
         viz_canvas_text(canvas, VIZ_ROLE_PANEL_TITLE, panel->title, &place);
     }
-    draw_legend(canvas, panel, frame, legend);
     draw_span_labels(canvas, panel, frame, bottom);
+    return draw_legend(canvas, panel, frame, legend, err);
 }

@@ -14,6 +14,7 @@ kern_status viz_labels_ends(viz_canvas *canvas, const viz_panel *panel, const vi
                             kern_error *err);
 
 /* Panel title, legend and labels of shaded ranges, in this order down to the plot. */
-void viz_labels_header(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame);
+kern_status viz_labels_header(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
+                              kern_error *err);
 
 #endif

@@ -38,6 +38,40 @@ size_t viz_layout_room(const viz_frame *frame)
     return (size_t)fmax(1.0, floor((frame->plot.h + frame->label_height) / frame->label_height));
 }
 
+bool viz_layout_entry(const viz_panel *panel, size_t *cursor, viz_entry *entry)
+{
+    for (; *cursor < panel->n_series; ++*cursor) {
+        const viz_series *series = &panel->series[*cursor];
+        if (series->legend != NULL) {
+            *entry = (viz_entry){.legend = series->legend, .style = &series->style};
+            ++*cursor;
+            return true;
+        }
+    }
+    size_t skipped = panel->n_series;
+    for (size_t m = 0; m < panel->n_classes; m++) {
+        const viz_classes *map = &panel->classes[m];
+        for (size_t i = *cursor > skipped ? *cursor - skipped : 0; i < map->n_classes; i++) {
+            if (map->classes[i].legend != NULL) {
+                *entry = (viz_entry){.legend = map->classes[i].legend, .class = &map->classes[i]};
+                *cursor = skipped + i + 1;
+                return true;
+            }
+        }
+        skipped += map->n_classes;
+    }
+    return false;
+}
+
+bool viz_layout_boxed(const viz_panel *panel)
+{
+    bool opaque = panel->n_classes > 0;
+    for (size_t i = 0; i < panel->n_fields; i++) {
+        opaque = opaque || !panel->fields[i].ink;
+    }
+    return panel->boxed || opaque;
+}
+
 size_t viz_layout_labels(const viz_panel *panel)
 {
     size_t n = 0;
@@ -141,13 +175,12 @@ static void measure_header(viz_canvas *canvas, const viz_panel *panel, double ce
     frame->line_height = 0.0;
     double x = 0.0;
     size_t lines = 0;
-    for (size_t i = 0; i < panel->n_series; i++) {
+    size_t cursor = 0;
+    viz_entry entry;
+    while (viz_layout_entry(panel, &cursor, &entry)) {
         double w = 0.0;
         double h = 0.0;
-        if (panel->series[i].legend == NULL) {
-            continue;
-        }
-        viz_canvas_measure(canvas, VIZ_ROLE_LEGEND, panel->series[i].legend, 0.0, &w, &h);
+        viz_canvas_measure(canvas, VIZ_ROLE_LEGEND, entry.legend, 0.0, &w, &h);
         w += VIZ_LEGEND_KEY;
         if (lines == 0 || x + w > frame->legend_width) {
             lines++;
@@ -253,6 +286,20 @@ static void place_rows(viz_layout *layout, viz_canvas *canvas, grid *g)
     }
 }
 
+static kern_status make_bar_ticks(viz_ticks *ticks, const viz_bar *bar, size_t target,
+                                  kern_error *err)
+{
+    const viz_scale *scale = &bar->scale;
+    if (scale->kind == VIZ_SCALE_SYMLOG) {
+        return viz_ticks_symlog(ticks, scale->lo, scale->hi, scale->threshold, target, err);
+    }
+    const viz_axis axis = {.lo = scale->lo,
+                           .hi = scale->hi,
+                           .log = scale->kind == VIZ_SCALE_LOG,
+                           .integer = bar->integer};
+    return make_ticks(ticks, &axis, target, err);
+}
+
 /* Reserves the colour bar at the right of the first row. */
 static kern_status place_bar(viz_layout *layout, viz_canvas *canvas, grid *g, kern_error *err)
 {
@@ -261,8 +308,7 @@ static kern_status place_bar(viz_layout *layout, viz_canvas *canvas, grid *g, ke
         return KERN_OK;
     }
     const double height = fmax(g->bottom[0] - g->top[0], 1.0);
-    const viz_axis axis = {.lo = bar->lo, .hi = bar->hi, .integer = bar->integer};
-    KERN_TRY(make_ticks(&layout->bar_ticks, &axis, tick_target(height, TICK_ROOM_Y), err));
+    KERN_TRY(make_bar_ticks(&layout->bar_ticks, bar, tick_target(height, TICK_ROOM_Y), err));
     double width = VIZ_BAR_WIDTH + VIZ_TICK_MAJOR + VIZ_TICK_GAP;
     width += widest_tick(canvas, &layout->bar_ticks);
     if (bar->label != NULL) {
@@ -354,6 +400,28 @@ static kern_status place_columns(viz_layout *layout, viz_canvas *canvas, grid *g
     return KERN_OK;
 }
 
+/* Shrinks a plot so that a unit is as long along x as along y; it stays at the left and top. The
+ * colour bar follows a single plot of the first row. */
+static void make_equal(viz_layout *layout, const viz_scene *scene, size_t index)
+{
+    const viz_panel *panel = &scene->panels[index];
+    viz_rect *plot = &layout->frames[index].plot;
+    const double dx = panel->x.hi - panel->x.lo;
+    const double dy = panel->y.hi - panel->y.lo;
+    if (!panel->equal || panel->x.log || panel->y.log || !(dx > 0.0 && dy > 0.0)) {
+        return;
+    }
+    const double unit = fmin(plot->w / dx, plot->h / dy);
+    const double cut = plot->w - unit * dx;
+    layout->frames[index].spare_height = plot->h - unit * dy;
+    plot->w = unit * dx;
+    plot->h = unit * dy;
+    if (panel->row == 0) {
+        layout->bar.x -= scene->n_panels == 1 ? cut : 0.0;
+        layout->bar.h = fmin(layout->bar.h, plot->h);
+    }
+}
+
 static kern_status place_plots(viz_layout *layout, viz_canvas *canvas, const grid *g,
                                kern_error *err)
 {
@@ -365,6 +433,7 @@ static kern_status place_plots(viz_layout *layout, viz_canvas *canvas, const gri
         frame->plot = (viz_rect){g->left[panel->row][panel->column], g->top[panel->row],
                                  g->right[panel->row][last] - g->left[panel->row][panel->column],
                                  g->bottom[panel->row] - g->top[panel->row]};
+        make_equal(layout, scene, i);
         if (!(frame->plot.w >= PLOT_MIN && frame->plot.h >= PLOT_MIN)) {
             return kern_raise(err, KERN_INVALID_ARGUMENT,
                               "the page of %.0f by %.0f points is too small for the figure's "

@@ -10,6 +10,8 @@
 #include "viz/viz_canvas.h"
 #include "viz/viz_ticks.h"
 
+#include <stdbool.h>
+
 /* Lengths shared by layout and drawing, in points. */
 #define VIZ_PAGE_PAD   4.0
 #define VIZ_TICK_MAJOR 3.0
@@ -24,6 +26,7 @@
 
 typedef struct viz_frame {
     viz_rect plot;
+    double spare_height; /* of the row, that a plot with equal units leaves below itself */
     viz_ticks x, y;
     double legend_width; /* at which legend entries wrap */
     double title_height, legend_height, span_height;
@@ -56,6 +59,21 @@ void viz_layout_spread(double *y, size_t n, double height, double lo, double hi,
 
 /* Number of end labels that fit beside a panel's plot. */
 size_t viz_layout_room(const viz_frame *frame);
+
+/* Entries of a panel's legend: its series in order, then the classes of its maps. `style` or
+ * `class` is NULL. */
+typedef struct viz_entry {
+    const char *legend; /* markup */
+    const viz_style *style;
+    const viz_class *class;
+} viz_entry;
+
+/* Finds the next entry at or after *cursor, which starts at 0 and is moved past it; false when
+ * there are no more. */
+bool viz_layout_entry(const viz_panel *panel, size_t *cursor, viz_entry *entry);
+
+/* True for a panel with axis lines on all sides: asked for, or holding an opaque layer. */
+bool viz_layout_boxed(const viz_panel *panel);
 
 /* Number of end labels of a panel. */
 size_t viz_layout_labels(const viz_panel *panel);

@@ -54,28 +54,36 @@ static void trace_marker(cairo_t *cr, viz_marker marker, double size, double x, 
     }
 }
 
-void viz_lines_marker(viz_canvas *canvas, const viz_style *style, double x, double y)
+/* One marker with an opacity. */
+static void stamp(viz_canvas *canvas, const viz_style *style, double x, double y, double opacity)
 {
     cairo_t *cr = canvas->cr;
+    const double edge = fmin(MARKER_EDGE, MARKER_EDGE_SHARE * style->size);
     cairo_new_path(cr);
     trace_marker(cr, style->marker, style->size, x, y);
     cairo_set_dash(cr, NULL, 0, 0.0);
-    cairo_set_line_width(cr, fmin(MARKER_EDGE, MARKER_EDGE_SHARE * style->size));
     cairo_set_line_join(cr, CAIRO_LINE_JOIN_MITER);
     cairo_set_line_cap(cr, CAIRO_LINE_CAP_BUTT);
-    if (style->marker == VIZ_MARKER_CROSS) {
-        viz_canvas_paint(canvas, &style->paint);
-        cairo_stroke(cr);
-        return;
+    if (style->halo > 0.0) {
+        cairo_set_line_width(cr, edge + 2.0 * style->halo);
+        viz_canvas_halo(canvas, &style->paint, opacity);
+        cairo_stroke_preserve(cr);
     }
-    if (style->open) {
-        viz_canvas_theme(canvas, VIZ_PAINT_PAGE);
-    } else {
-        viz_canvas_paint(canvas, &style->paint);
+    cairo_set_line_width(cr, edge);
+    viz_canvas_paint_clear(canvas, &style->paint, opacity);
+    if (style->marker != VIZ_MARKER_CROSS) {
+        if (style->open) {
+            viz_canvas_theme(canvas, VIZ_PAINT_PAGE);
+        }
+        cairo_fill_preserve(cr);
+        viz_canvas_paint_clear(canvas, &style->paint, opacity);
     }
-    cairo_fill_preserve(cr);
-    viz_canvas_paint(canvas, &style->paint);
     cairo_stroke(cr);
+}
+
+void viz_lines_marker(viz_canvas *canvas, const viz_style *style, double x, double y)
+{
+    stamp(canvas, style, x, y, 1.0);
 }
 
 /* Pixels far outside the page overflow cairo's fixed-point coordinates, so they are pulled in. */
@@ -93,12 +101,45 @@ static void place_point(const viz_panel *panel, const viz_frame *frame, double x
     *py = tame(viz_layout_y(frame, &panel->y, y), plot.y, plot.y + plot.h);
 }
 
+/* Strokes the path at hand: its halo first, when it has one. */
+static void stroke_path(viz_canvas *canvas, const viz_style *style, double opacity)
+{
+    cairo_t *cr = canvas->cr;
+    viz_lines_pen(canvas, style);
+    if (style->halo > 0.0) {
+        cairo_set_line_width(cr, style->width + 2.0 * style->halo);
+        viz_canvas_halo(canvas, &style->paint, opacity);
+        cairo_stroke_preserve(cr);
+        cairo_set_line_width(cr, style->width);
+    }
+    viz_canvas_paint_clear(canvas, &style->paint, opacity);
+    cairo_stroke(cr);
+}
+
+/* A line whose pieces have opacities of their own. */
+static void stroke_pieces(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
+                          const viz_series *series)
+{
+    for (size_t i = 1; i < series->n; i++) {
+        if (viz_scene_drawable(panel, series->x[i - 1], series->y[i - 1]) &&
+            viz_scene_drawable(panel, series->x[i], series->y[i])) {
+            double x;
+            double y;
+            place_point(panel, frame, series->x[i - 1], series->y[i - 1], &x, &y);
+            cairo_move_to(canvas->cr, x, y);
+            place_point(panel, frame, series->x[i], series->y[i], &x, &y);
+            cairo_line_to(canvas->cr, x, y);
+            stroke_path(canvas, &series->style,
+                        0.5 * (series->opacity[i - 1] + series->opacity[i]));
+        }
+    }
+}
+
 static void stroke_line(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
                         const viz_series *series)
 {
     cairo_t *cr = canvas->cr;
     bool joined = false;
-    viz_lines_pen(canvas, &series->style);
     for (size_t i = 0; i < series->n; i++) {
         if (!viz_scene_drawable(panel, series->x[i], series->y[i])) {
             joined = false;
@@ -114,7 +155,7 @@ static void stroke_line(viz_canvas *canvas, const viz_panel *panel, const viz_fr
         cairo_line_to(cr, x, y);
         joined = true;
     }
-    cairo_stroke(cr);
+    stroke_path(canvas, &series->style, 1.0);
 }
 
 static void stamp_markers(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
@@ -125,7 +166,7 @@ static void stamp_markers(viz_canvas *canvas, const viz_panel *panel, const viz_
             double x;
             double y;
             place_point(panel, frame, series->x[i], series->y[i], &x, &y);
-            viz_lines_marker(canvas, &series->style, x, y);
+            stamp(canvas, &series->style, x, y, series->opacity != NULL ? series->opacity[i] : 1.0);
         }
     }
 }
@@ -134,13 +175,17 @@ void viz_lines_draw(viz_canvas *canvas, const viz_panel *panel, const viz_frame 
 {
     cairo_t *cr = canvas->cr;
     const viz_rect plot = frame->plot;
+    /* Nothing reaches over the edge of a field, where it would look like part of the axes. */
+    const double over = viz_layout_boxed(panel) ? 0.0 : OVERHANG;
     cairo_save(cr);
-    cairo_rectangle(cr, plot.x - OVERHANG, plot.y - OVERHANG, plot.w + 2.0 * OVERHANG,
-                    plot.h + 2.0 * OVERHANG);
+    cairo_rectangle(cr, plot.x - over, plot.y - over, plot.w + 2.0 * over, plot.h + 2.0 * over);
     cairo_clip(cr);
     for (size_t i = 0; i < panel->n_series; i++) {
-        if (panel->series[i].style.width > 0.0) {
-            stroke_line(canvas, panel, frame, &panel->series[i]);
+        const viz_series *series = &panel->series[i];
+        if (series->style.width > 0.0 && series->opacity != NULL) {
+            stroke_pieces(canvas, panel, frame, series);
+        } else if (series->style.width > 0.0) {
+            stroke_line(canvas, panel, frame, series);
         }
     }
     for (size_t i = 0; i < panel->n_series; i++) {

@@ -1,89 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "viz/viz_scene.h"
 
-#include "kernels/kern_arena.h"
 #include "kernels/kern_size.h"
+#include "viz/viz_memory.h"
 #include "viz/viz_text.h"
 #include "viz/viz_ticks.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char default_family[] = "DejaVu Sans, sans-serif";
-
-enum { CHUNK_BYTES = 1 << 16, FIRST_ROOM = 8 };
-
-/* Chain of arenas: a scene grows while it is built, and a single arena cannot. */
-struct viz_memory {
-    viz_memory *next;
-    kern_arena arena;
-};
-
-static kern_status refused(kern_error *err)
-{
-    return kern_raise(err, KERN_NO_MEMORY, "memory for a figure was refused by the system");
-}
-
-static void *scene_alloc(viz_scene *scene, size_t count, size_t size)
-{
-    if (scene->memory != NULL) {
-        void *block = kern_arena_alloc(&scene->memory->arena, count, size);
-        if (block != NULL) {
-            return block;
-        }
-    }
-    const size_t cost = kern_arena_cost(count, size);
-    viz_memory *chunk = calloc(1, sizeof *chunk);
-    if (chunk == NULL ||
-        kern_arena_init(&chunk->arena, kern_size_max(cost, CHUNK_BYTES), NULL) != KERN_OK) {
-        free(chunk);
-        return NULL;
-    }
-    chunk->next = scene->memory;
-    scene->memory = chunk;
-    return kern_arena_alloc(&chunk->arena, count, size);
-}
-
-/* Copy of `text` owned by the scene; NULL stays NULL. */
-static kern_status copy_text(const char **out, viz_scene *scene, const char *text, kern_error *err)
-{
-    *out = NULL;
-    if (text == NULL) {
-        return KERN_OK;
-    }
-    const size_t bytes = strlen(text) + 1;
-    char *copy = scene_alloc(scene, bytes, 1);
-    if (copy == NULL) {
-        return refused(err);
-    }
-    memcpy(copy, text, bytes);
-    *out = copy;
-    return KERN_OK;
-}
-
-static kern_status copy_markup(const char **out, viz_scene *scene, const char *markup,
-                               kern_error *err)
-{
-    if (markup != NULL) {
-        KERN_TRY(viz_text_check(markup, err));
-    }
-    return copy_text(out, scene, markup, err);
-}
-
-static kern_status copy_numbers(const double **out, viz_scene *scene, const double *values,
-                                size_t n, kern_error *err)
-{
-    double *copy = scene_alloc(scene, n, sizeof *copy);
-    if (copy == NULL) {
-        return refused(err);
-    }
-    if (n > 0) {
-        memcpy(copy, values, n * sizeof *copy);
-    }
-    *out = copy;
-    return KERN_OK;
-}
 
 double viz_scene_points(double mm)
 {
@@ -105,11 +30,11 @@ kern_status viz_scene_create(viz_scene **out, double width, double height, kern_
     }
     viz_scene *scene = calloc(1, sizeof *scene);
     if (scene == NULL) {
-        return refused(err);
+        return viz_memory_refused(err);
     }
     scene->width = width;
     scene->height = height;
-    scene->family = default_family;
+    scene->family = VIZ_FAMILY;
     *out = scene;
     return KERN_OK;
 }
@@ -119,49 +44,39 @@ void viz_scene_destroy(viz_scene *scene)
     if (scene == NULL) {
         return;
     }
-    while (scene->memory != NULL) {
-        viz_memory *chunk = scene->memory;
-        scene->memory = chunk->next;
-        kern_arena_fini(&chunk->arena);
-        free(chunk);
-    }
+    viz_memory_free(scene->memory);
     free(scene);
 }
 
 kern_status viz_scene_set_title(viz_scene *scene, const char *markup, kern_error *err)
 {
-    return copy_markup(&scene->title, scene, markup, err);
+    return viz_memory_markup(&scene->title, &scene->memory, markup, err);
 }
 
 kern_status viz_scene_set_note(viz_scene *scene, const char *markup, kern_error *err)
 {
-    return copy_markup(&scene->note, scene, markup, err);
+    return viz_memory_markup(&scene->note, &scene->memory, markup, err);
 }
 
 kern_status viz_scene_set_family(viz_scene *scene, const char *family, kern_error *err)
 {
     if (family == NULL) {
-        scene->family = default_family;
+        scene->family = VIZ_FAMILY;
         return KERN_OK;
     }
     if (family[0] == '\0' || !viz_text_is_utf8(family)) {
         return kern_raise(
             err, KERN_BAD_INPUT,
-            "the font family is empty or not UTF-8; a name such as \"%s\" is accepted",
-            default_family);
+            "the font family is empty or not UTF-8; a name such as \"%s\" is accepted", VIZ_FAMILY);
     }
-    return copy_text(&scene->family, scene, family, err);
+    return viz_memory_text(&scene->family, &scene->memory, family, err);
 }
 
 kern_status viz_scene_set_bar(viz_scene *scene, const viz_bar *bar, kern_error *err)
 {
-    if (!(isfinite(bar->lo) && isfinite(bar->hi) && bar->lo < bar->hi)) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "the colour bar's range %g to %g is not increasing and finite", bar->lo,
-                          bar->hi);
-    }
+    KERN_TRY(viz_scale_check(&bar->scale, err));
     const char *label;
-    KERN_TRY(copy_markup(&label, scene, bar->label, err));
+    KERN_TRY(viz_memory_markup(&label, &scene->memory, bar->label, err));
     scene->bar = *bar;
     scene->bar.label = label;
     scene->bar.shown = true;
@@ -184,40 +99,18 @@ kern_status viz_scene_add_panel(viz_panel **out, viz_scene *scene, const viz_pan
                           spec->row, spec->column, VIZ_GRID_MAX, VIZ_GRID_MAX);
     }
     viz_panel *panel = &scene->panels[scene->n_panels];
-    *panel = *spec;
-    panel->n_columns = columns;
-    panel->n_series = panel->series_room = 0;
-    panel->n_spans = panel->spans_room = 0;
-    panel->series = NULL;
-    panel->spans = NULL;
-    KERN_TRY(copy_markup(&panel->title, scene, spec->title, err));
-    KERN_TRY(copy_markup(&panel->x.label, scene, spec->x.label, err));
-    KERN_TRY(copy_markup(&panel->y.label, scene, spec->y.label, err));
+    *panel = (viz_panel){.row = spec->row,
+                         .column = spec->column,
+                         .n_columns = columns,
+                         .x = spec->x,
+                         .y = spec->y,
+                         .equal = spec->equal,
+                         .boxed = spec->boxed};
+    KERN_TRY(viz_memory_markup(&panel->title, &scene->memory, spec->title, err));
+    KERN_TRY(viz_memory_markup(&panel->x.label, &scene->memory, spec->x.label, err));
+    KERN_TRY(viz_memory_markup(&panel->y.label, &scene->memory, spec->y.label, err));
     scene->n_panels++;
     *out = panel;
-    return KERN_OK;
-}
-
-/* Makes room for one more entry by doubling; the old block stays in the arena. */
-static kern_status grow(viz_scene *scene, void **block, size_t *room, size_t used, size_t size,
-                        kern_error *err)
-{
-    if (used < *room) {
-        return KERN_OK;
-    }
-    size_t next = FIRST_ROOM;
-    if (*room > 0 && !kern_size_mul(*room, 2, &next)) {
-        return refused(err);
-    }
-    void *larger = scene_alloc(scene, next, size);
-    if (larger == NULL) {
-        return refused(err);
-    }
-    if (used > 0) {
-        memcpy(larger, *block, used * size);
-    }
-    *block = larger;
-    *room = next;
     return KERN_OK;
 }
 
@@ -237,6 +130,18 @@ static kern_status check_series(const viz_series *series, kern_error *err)
                           "the marker size %g of series \"%s\" is outside 0 to 100 points",
                           style->size, series->name);
     }
+    if (!(style->halo >= 0.0 && style->halo <= 20.0)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "the halo %g of series \"%s\" is outside 0 to 20 points", style->halo,
+                          series->name);
+    }
+    for (size_t i = 0; series->opacity != NULL && i < series->n; i++) {
+        if (!(series->opacity[i] >= 0.0 && series->opacity[i] <= 1.0)) {
+            return kern_raise(err, KERN_INVALID_ARGUMENT,
+                              "opacity %zu of series \"%s\" is %g and not in 0 to 1", i,
+                              series->name, series->opacity[i]);
+        }
+    }
     return KERN_OK;
 }
 
@@ -245,13 +150,15 @@ kern_status viz_scene_add_series(viz_scene *scene, viz_panel *panel, const viz_s
 {
     KERN_TRY(check_series(series, err));
     viz_series copy = *series;
-    KERN_TRY(copy_text(&copy.name, scene, series->name, err));
-    KERN_TRY(copy_markup(&copy.legend, scene, series->legend, err));
-    KERN_TRY(copy_markup(&copy.end_label, scene, series->end_label, err));
-    KERN_TRY(copy_numbers(&copy.x, scene, series->x, series->n, err));
-    KERN_TRY(copy_numbers(&copy.y, scene, series->y, series->n, err));
+    KERN_TRY(viz_memory_text(&copy.name, &scene->memory, series->name, err));
+    KERN_TRY(viz_memory_markup(&copy.legend, &scene->memory, series->legend, err));
+    KERN_TRY(viz_memory_markup(&copy.end_label, &scene->memory, series->end_label, err));
+    KERN_TRY(viz_memory_numbers(&copy.x, &scene->memory, series->x, series->n, err));
+    KERN_TRY(viz_memory_numbers(&copy.y, &scene->memory, series->y, series->n, err));
+    KERN_TRY(viz_memory_numbers(&copy.opacity, &scene->memory, series->opacity, series->n, err));
     void *block = panel->series;
-    KERN_TRY(grow(scene, &block, &panel->series_room, panel->n_series, sizeof copy, err));
+    KERN_TRY(viz_memory_grow(&scene->memory, &block, &panel->series_room, panel->n_series,
+                             sizeof copy, err));
     panel->series = block;
     panel->series[panel->n_series++] = copy;
     return KERN_OK;
@@ -266,11 +173,29 @@ kern_status viz_scene_add_span(viz_scene *scene, viz_panel *panel, const viz_spa
                           span->to);
     }
     viz_span copy = *span;
-    KERN_TRY(copy_markup(&copy.label, scene, span->label, err));
+    KERN_TRY(viz_memory_markup(&copy.label, &scene->memory, span->label, err));
     void *block = panel->spans;
-    KERN_TRY(grow(scene, &block, &panel->spans_room, panel->n_spans, sizeof copy, err));
+    KERN_TRY(viz_memory_grow(&scene->memory, &block, &panel->spans_room, panel->n_spans,
+                             sizeof copy, err));
     panel->spans = block;
     panel->spans[panel->n_spans++] = copy;
+    return KERN_OK;
+}
+
+kern_status viz_scene_add_mark(viz_scene *scene, viz_panel *panel, const viz_mark *mark,
+                               kern_error *err)
+{
+    if (mark->text == NULL || !(mark->gap >= 0.0 && mark->gap <= 100.0)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "a mark has no text, or a gap outside 0 to 100 points");
+    }
+    viz_mark copy = *mark;
+    KERN_TRY(viz_memory_markup(&copy.text, &scene->memory, mark->text, err));
+    void *block = panel->marks;
+    KERN_TRY(viz_memory_grow(&scene->memory, &block, &panel->marks_room, panel->n_marks,
+                             sizeof copy, err));
+    panel->marks = block;
+    panel->marks[panel->n_marks++] = copy;
     return KERN_OK;
 }
 

@@ -222,6 +222,98 @@ kern_status viz_ticks_log(viz_ticks *ticks, double lo, double hi, size_t target,
     return KERN_OK;
 }
 
+/* Powers of ten from the threshold up to the largest magnitude, of one sign, outwards. */
+static void place_powers(viz_ticks *ticks, double limit, double sign, double threshold, int stride)
+{
+    const int from = (int)ceil(log10(threshold) - 1e-9);
+    const int to = limit > 0.0 ? (int)floor(log10(limit) + 1e-9) : from - 1;
+    for (int d = from; d <= to; d++) {
+        /* Counted from the outermost power, which then always has a label. */
+        if ((to - d) % stride == 0 && ticks->n_major < VIZ_TICKS_MAJOR_MAX) {
+            ticks->major[ticks->n_major++] = sign * pow(10.0, d);
+        } else if (ticks->n_minor < VIZ_TICKS_MINOR_MAX) {
+            ticks->minor[ticks->n_minor++] = sign * pow(10.0, d);
+        }
+    }
+}
+
+static void label_symlog(viz_ticks *ticks)
+{
+    viz_ticks size = {.n_major = ticks->n_major};
+    for (size_t i = 0; i < ticks->n_major; i++) {
+        /* A stand-in for 0, whose own label is written below. */
+        size.major[i] = ticks->major[i] != 0.0 ? fabs(ticks->major[i]) : 1.0;
+    }
+    label_log(&size);
+    for (size_t i = 0; i < ticks->n_major; i++) {
+        const double v = ticks->major[i];
+        (void)snprintf(ticks->label[i], VIZ_TICKS_TEXT, "%s%.*s", v < 0.0 ? MINUS : "",
+                       VIZ_TICKS_TEXT - 8, v == 0.0 ? "0" : size.label[i]);
+    }
+}
+
+kern_status viz_ticks_symlog(viz_ticks *ticks, double lo, double hi, double threshold,
+                             size_t target, kern_error *err)
+{
+    KERN_TRY(check_range(lo, hi, target, err));
+    if (!(threshold > 0.0)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "the threshold %g of a symmetric-logarithmic axis is not positive",
+                          threshold);
+    }
+    *ticks = (viz_ticks){0};
+    const double decades = fmax(log10(fmax(hi, threshold) / threshold), 0.0) +
+                           fmax(log10(fmax(-lo, threshold) / threshold), 0.0);
+    const int stride = (int)fmax(1.0, ceil((decades + 1.0) / (double)target - 1e-9));
+    place_powers(ticks, -lo, -1.0, threshold, stride);
+    for (size_t i = 0; i < ticks->n_major / 2; i++) {
+        const double swap = ticks->major[i];
+        ticks->major[i] = ticks->major[ticks->n_major - 1 - i];
+        ticks->major[ticks->n_major - 1 - i] = swap;
+    }
+    if (lo <= 0.0 && hi >= 0.0 && ticks->n_major < VIZ_TICKS_MAJOR_MAX) {
+        ticks->major[ticks->n_major++] = 0.0;
+    }
+    place_powers(ticks, hi, 1.0, threshold, stride);
+    if (ticks->n_major < 2) {
+        return viz_ticks_linear(ticks, lo, hi, target, false, err);
+    }
+    label_symlog(ticks);
+    return KERN_OK;
+}
+
+void viz_ticks_number(char out[VIZ_TICKS_TEXT], double value, const double *values, size_t n)
+{
+    enum { DECIMALS_MAX = 6 };
+    double largest = fabs(value);
+    double lo = value;
+    double hi = value;
+    for (size_t i = 0; i < n; i++) {
+        largest = fmax(largest, fabs(values[i]));
+        lo = fmin(lo, values[i]);
+        hi = fmax(hi, values[i]);
+    }
+    const double spread = hi > lo ? hi - lo : largest;
+    const bool power = largest >= 1e6 || (spread > 0.0 && spread < 1e-3);
+    const int exponent = largest > 0.0 ? (int)floor(log10(largest) + 1e-12) : 0;
+    const double unit = power ? pow(10.0, exponent) : 1.0;
+    int decimals = 0;
+    bool exact = false;
+    while (!exact && decimals < DECIMALS_MAX) {
+        const double step = unit * pow(10.0, -decimals);
+        exact = true;
+        for (size_t i = 0; i < n && exact; i++) {
+            exact = fabs(values[i] - step * round(values[i] / step)) <= 1e-6 * spread;
+        }
+        decimals += exact ? 0 : 1;
+    }
+    if (power) {
+        format_power(out, VIZ_TICKS_TEXT, value, exponent, decimals);
+    } else {
+        format_fixed(out, VIZ_TICKS_TEXT, value, decimals);
+    }
+}
+
 void viz_ticks_pad(double *lo, double *hi, double margin)
 {
     const double magnitude = fmax(fabs(*lo), fabs(*hi));

@@ -35,6 +35,16 @@ kern_status viz_ticks_linear(viz_ticks *ticks, double lo, double hi, size_t targ
 /* As above on a logarithmic axis; lo must be positive. */
 kern_status viz_ticks_log(viz_ticks *ticks, double lo, double hi, size_t target, kern_error *err);
 
+/* Ticks for s(v) = sign(v) ln(1 + |v|/threshold): 0 and powers of ten of either sign from the
+ * threshold on, every k-th when there are many; linear ticks when fewer than two of them lie in the
+ * range. `threshold` must be positive. */
+kern_status viz_ticks_symlog(viz_ticks *ticks, double lo, double hi, double threshold,
+                             size_t target, kern_error *err);
+
+/* Writes `value` with as few digits after the point (at most 6) as tell all n `values` exactly to
+ * a millionth of their spread; as m×10<sup>e</sup> where labels of ticks would be. */
+void viz_ticks_number(char out[VIZ_TICKS_TEXT], double value, const double *values, size_t n);
+
 /* Smallest 1-2-5 step that is ≥ raw; raw must be positive and finite. */
 double viz_ticks_nice_step(double raw);
 

@@ -73,7 +73,7 @@ static void test_oklab(void **state)
 static void test_maps_are_ordered(void **state)
 {
     (void)state;
-    for (int map = 0; map < VIZ_MAP_COUNT; map++) {
+    for (int map = 0; map < VIZ_MAP_SEQUENTIAL; map++) {
         double least = HUGE_VAL;
         double most = 0.0;
         for (int i = 0; i < STEPS; i++) {
@@ -93,7 +93,7 @@ static void test_maps_are_ordered(void **state)
 static void test_maps_under_deficiency(void **state)
 {
     (void)state;
-    for (int map = 0; map < VIZ_MAP_COUNT; map++) {
+    for (int map = 0; map < VIZ_MAP_SEQUENTIAL; map++) {
         for (int kind = 0; kind < 2; kind++) {
             for (int i = 0; i + 20 <= STEPS; i++) {
                 const viz_rgb a = viz_colour_map_at((viz_map)map, (double)i / STEPS);
@@ -141,7 +141,7 @@ static void test_contrast(void **state)
         assert_true(viz_colour_contrast(ground, viz_colour_resolve(&ink, (viz_theme)theme)) > 7.0);
         assert_true(viz_colour_contrast(ground, viz_colour_resolve(&muted, (viz_theme)theme)) >
                     4.5);
-        for (int map = 0; map < VIZ_MAP_COUNT; map++) {
+        for (int map = 0; map < VIZ_MAP_SEQUENTIAL; map++) {
             for (int i = 0; i <= STEPS; i++) {
                 const viz_rgb c =
                     viz_colour_line_at((viz_map)map, (viz_theme)theme, (double)i / STEPS);
@@ -171,6 +171,61 @@ static void test_paints(void **state)
     assert_true(viz_colour_luminance(dark) > viz_colour_luminance(light));
 }
 
+/* The diverging map: two arms of equal lightness that fall from the centre, inside the sRGB gamut,
+ * and whose hues stay apart under deficiency. */
+static void test_diverging_map(void **state)
+{
+    (void)state;
+    for (int i = 0; i < STEPS / 2; i++) {
+        const double t = 0.5 * i / (STEPS / 2);
+        const double next = 0.5 * (i + 1) / (STEPS / 2);
+        const viz_rgb low = viz_colour_map_at(VIZ_MAP_BALANCE, t);
+        const viz_rgb high = viz_colour_map_at(VIZ_MAP_BALANCE, 1.0 - t);
+        const viz_oklab a = viz_colour_to_oklab(low);
+        const viz_oklab b = viz_colour_to_oklab(high);
+        /* Clipping at the gamut's border would move the lightness off its line. */
+        const double lightness = 0.95 - 0.57 * (1.0 - 2.0 * t);
+        assert_true(fabs(a.L - lightness) < 2e-3 && fabs(b.L - lightness) < 2e-3);
+        assert_true(viz_colour_to_oklab(viz_colour_map_at(VIZ_MAP_BALANCE, next)).L > a.L);
+        for (int kind = 0; kind < 2 && t <= 0.4; kind++) {
+            const double seen = distance(viz_colour_to_oklab(deficient(low, kind)),
+                                         viz_colour_to_oklab(deficient(high, kind)));
+            if (!(seen > 0.02)) {
+                fail_msg("kind %d, t = %g: %g", kind, t, seen);
+            }
+        }
+    }
+    assert_true(viz_colour_map_diverges(VIZ_MAP_BALANCE));
+    assert_false(viz_colour_map_diverges(VIZ_MAP_CIVIDIS));
+}
+
+static void test_tables(void **state)
+{
+    (void)state;
+    uint32_t table[VIZ_TABLE_SIZE];
+    assert_int_equal(viz_colour_map_find("cividis"), VIZ_MAP_CIVIDIS);
+    assert_int_equal(viz_colour_map_find("balance"), VIZ_MAP_BALANCE);
+    assert_int_equal(viz_colour_map_find("jet"), VIZ_MAP_COUNT);
+    viz_colour_table(table, VIZ_MAP_VIRIDIS);
+    assert_int_equal(table[0], 0xff440154);
+    assert_int_equal(table[VIZ_TABLE_SIZE - 1], 0xfffde725);
+    for (int map = 0; map < VIZ_MAP_COUNT; map++) {
+        for (int theme = 0; theme < 2; theme++) {
+            const viz_oklab missing = viz_colour_to_oklab(viz_colour_missing((viz_theme)theme));
+            double nearest = HUGE_VAL;
+            for (int i = 0; i <= STEPS; i++) {
+                const viz_rgb c = viz_colour_map_at((viz_map)map, (double)i / STEPS);
+                nearest = fmin(nearest, distance(viz_colour_to_oklab(c), missing));
+            }
+            /* A just noticeable difference is about 0.02. */
+            if (!(nearest > 0.02)) {
+                fail_msg("%s comes within %g of missing data, theme %d",
+                         viz_colour_map_name((viz_map)map), nearest, theme);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +235,8 @@ int main(void)
         cmocka_unit_test(test_known_colours),
         cmocka_unit_test(test_contrast),
         cmocka_unit_test(test_paints),
+        cmocka_unit_test(test_diverging_map),
+        cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,7 +226,7 @@ static void test_scene_refusals(void **state)
     assert_int_equal(viz_scene_add_series(scene, panel, &series, &err), KERN_INVALID_ARGUMENT);
     const viz_span backwards = {3.0, 1.0, NULL};
     assert_int_equal(viz_scene_add_span(scene, panel, &backwards, &err), KERN_INVALID_ARGUMENT);
-    const viz_bar empty = {.lo = 1.0, .hi = 1.0};
+    const viz_bar empty = {.scale = {.lo = 1.0, .hi = 1.0}};
     assert_int_equal(viz_scene_set_bar(scene, &empty, &err), KERN_INVALID_ARGUMENT);
     /* An axis without length is found when the page is laid out. */
     size_t room = 0;

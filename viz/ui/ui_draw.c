@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How widgets look.
+ */
+#include "viz/ui/ui_internal.h"
+
+#include <math.h>
+
+#define FONT_SIZE 13.0
+#define PADDING   7.0
+#define RADIUS    4.0
+
+static viz_rgb theme_colour(const ui *u, viz_paint_kind kind)
+{
+    const viz_paint paint = viz_paint_of(kind);
+    return viz_colour_resolve(&paint, u->frame.theme);
+}
+
+void ui_paint(ui *u, viz_paint_kind kind)
+{
+    const viz_rgb c = theme_colour(u, kind);
+    cairo_set_source_rgb(u->frame.cr, c.r, c.g, c.b);
+}
+
+void ui_paint_mix(ui *u, viz_paint_kind a, viz_paint_kind b, double t)
+{
+    const viz_rgb p = theme_colour(u, a);
+    const viz_rgb q = theme_colour(u, b);
+    cairo_set_source_rgb(u->frame.cr, p.r + t * (q.r - p.r), p.g + t * (q.g - p.g),
+                         p.b + t * (q.b - p.b));
+}
+
+void ui_box(ui *u, viz_rect r, double radius)
+{
+    cairo_t *cr = u->frame.cr;
+    const double quarter = acos(0.0);
+    cairo_new_sub_path(cr);
+    cairo_arc(cr, r.x + r.w - radius, r.y + radius, radius, -quarter, 0.0);
+    cairo_arc(cr, r.x + r.w - radius, r.y + r.h - radius, radius, 0.0, quarter);
+    cairo_arc(cr, r.x + radius, r.y + r.h - radius, radius, quarter, 2.0 * quarter);
+    cairo_arc(cr, r.x + radius, r.y + radius, radius, 2.0 * quarter, 3.0 * quarter);
+    cairo_close_path(cr);
+}
+
+void ui_face(ui *u, const ui_node *node, double lift)
+{
+    cairo_t *cr = u->frame.cr;
+    const viz_rect edge = {node->rect.x + 0.5, node->rect.y + 0.5, node->rect.w - 1.0,
+                           node->rect.h - 1.0};
+    ui_paint_mix(u, VIZ_PAINT_PAGE, VIZ_PAINT_INK, 0.04 + 0.12 * lift);
+    ui_box(u, edge, RADIUS);
+    cairo_fill_preserve(cr);
+    ui_paint_mix(u, VIZ_PAINT_PAGE, VIZ_PAINT_MUTED, node->enabled ? 1.0 : 0.4);
+    cairo_set_line_width(cr, 1.0);
+    cairo_stroke(cr);
+    if (node->focused && u->show_focus) {
+        const viz_rgb c = viz_colour_class(0, u->frame.theme);
+        cairo_set_source_rgb(cr, c.r, c.g, c.b);
+        cairo_set_line_width(cr, 2.0);
+        ui_box(u, (viz_rect){edge.x - 1.5, edge.y - 1.5, edge.w + 3.0, edge.h + 3.0}, RADIUS + 1.5);
+        cairo_stroke(cr);
+    }
+}
+
+static void load(ui *u, const char *text, ui_tone tone)
+{
+    PangoFontDescription *font = pango_font_description_new();
+    pango_font_description_set_family(font, VIZ_FAMILY);
+    pango_font_description_set_absolute_size(font, FONT_SIZE * PANGO_SCALE);
+    pango_font_description_set_weight(font,
+                                      tone == UI_STRONG ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL);
+    pango_layout_set_font_description(u->layout, font);
+    pango_font_description_free(font);
+    pango_layout_set_text(u->layout, text, -1);
+}
+
+void ui_text(ui *u, viz_rect rect, const char *text, ui_tone tone, double align)
+{
+    cairo_t *cr = u->frame.cr;
+    const viz_rect in = {rect.x + PADDING, rect.y, rect.w - 2.0 * PADDING, rect.h};
+    if (!(in.w > 0.0)) {
+        return;
+    }
+    load(u, text, tone);
+    pango_layout_set_width(u->layout, (int)(in.w * PANGO_SCALE));
+    pango_layout_set_ellipsize(u->layout, PANGO_ELLIPSIZE_END);
+    pango_layout_set_single_paragraph_mode(u->layout, TRUE);
+    PangoRectangle box;
+    pango_layout_get_extents(u->layout, NULL, &box);
+    const double w = (double)box.width / PANGO_SCALE;
+    const double h = (double)box.height / PANGO_SCALE;
+    if (tone == UI_WARNING) {
+        const viz_rgb c = viz_colour_class(1, u->frame.theme);
+        cairo_set_source_rgb(cr, c.r, c.g, c.b);
+    } else {
+        ui_paint(u, tone == UI_FAINT ? VIZ_PAINT_MUTED : VIZ_PAINT_INK);
+    }
+    cairo_move_to(cr, in.x + align * (in.w - w) - (double)box.x / PANGO_SCALE,
+                  in.y + (in.h - h) / 2.0);
+    pango_cairo_show_layout(cr, u->layout);
+}
+
+double ui_text_width(ui *u, const char *text, size_t bytes)
+{
+    load(u, "", UI_PLAIN);
+    pango_layout_set_text(u->layout, text, (int)bytes);
+    pango_layout_set_width(u->layout, -1);
+    PangoRectangle box;
+    pango_layout_get_extents(u->layout, NULL, &box);
+    return (double)box.width / PANGO_SCALE;
+}

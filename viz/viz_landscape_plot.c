@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "viz/viz_landscape_plot.h"
+
+#include "viz/viz_scale.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ASPECT_MAP   0.70 /* height over width without a trajectory */
+#define ASPECT_BOTH  0.96
+#define FAINTEST     0.35
+#define FIELD_MAP    VIZ_MAP_VIRIDIS
+#define STEP_LABEL   "inference step <i>t</i>"
+#define SHADOW_LABEL "at the nearest point of the plane"
+
+enum { STATES_DRAWN = 200 }; /* more markers than this would hide the line */
+
+typedef struct builder {
+    viz_scene *scene;
+    const viz_landscape_data *data;
+    viz_scale scale;
+    viz_scale_counts counts;
+    double *steps; /* n_states: 0, 1, … */
+    double *share; /* n_states: off-plane share in percent, NaN at the centre itself */
+} builder;
+
+/* ---- The map ------------------------------------------------------------------------------ */
+
+static kern_status add_field(builder *b, viz_panel *panel, kern_error *err)
+{
+    const viz_landscape_data *d = b->data;
+    const viz_field field = {.name = "energy",
+                             .lattice = d->lattice,
+                             .values = d->values,
+                             .scale = b->scale,
+                             .filter = VIZ_BILINEAR};
+    KERN_TRY(viz_scene_add_field(b->scene, panel, &field, err));
+    viz_scene_fit_lattice(panel, &d->lattice, VIZ_BILINEAR);
+    if (d->contours == NULL || d->contours->n_lines == 0) {
+        return KERN_OK;
+    }
+    const viz_isolines lines = {.name = "contours",
+                                .n_lines = d->contours->n_lines,
+                                .first = d->contours->first,
+                                .x = d->contours->x,
+                                .y = d->contours->y,
+                                .level = d->contours->level,
+                                .labelled = true};
+    return viz_scene_add_isolines(b->scene, panel, &lines, err);
+}
+
+static double opacity_of(const builder *b, size_t t)
+{
+    const double share = b->share[t] / 100.0;
+    return isnan(share) ? 1.0 : fmax(FAINTEST, 1.0 - share);
+}
+
+/* One marker in the colour of its true energy. The first is a square, the last a triangle. */
+static kern_status add_state(builder *b, viz_panel *panel, size_t t, kern_error *err)
+{
+    const viz_landscape_data *d = b->data;
+    const double opacity = opacity_of(b, t);
+    char name[48];
+    (void)snprintf(name, sizeof name, "state %zu", t);
+    const viz_paint paint = {.kind = VIZ_PAINT_RGB,
+                             .rgb = viz_scale_colour(&b->scale, b->scene->theme, d->energy[t])};
+    const viz_series state = {.name = name,
+                              .x = d->a + t,
+                              .y = d->b + t,
+                              .opacity = &opacity,
+                              .n = 1,
+                              .style = {.paint = paint,
+                                        .marker = t == 0                 ? VIZ_MARKER_SQUARE
+                                                  : t + 1 == d->n_states ? VIZ_MARKER_TRIANGLE
+                                                                         : VIZ_MARKER_CIRCLE,
+                                        .size = t == 0 || t + 1 == d->n_states ? 6.5 : 4.5,
+                                        .halo = 1.1}};
+    return viz_scene_add_series(b->scene, panel, &state, err);
+}
+
+/* On a ground of the page's colour, since the field beneath may have any. */
+static kern_status add_mark(builder *b, viz_panel *panel, size_t t, kern_error *err)
+{
+    char text[160];
+    const viz_paint page = viz_paint_of(VIZ_PAINT_PAGE);
+    const viz_rgb ground = viz_colour_resolve(&page, b->scene->theme);
+    (void)snprintf(text, sizeof text,
+                   "<span background=\"#%02x%02x%02x\" background_alpha=\"70%%\"> <i>t</i> = %zu "
+                   "</span>",
+                   (unsigned)lround(255.0 * ground.r), (unsigned)lround(255.0 * ground.g),
+                   (unsigned)lround(255.0 * ground.b), t);
+    const viz_mark mark = {.x = b->data->a[t], .y = b->data->b[t], .gap = 5.0, .text = text};
+    return viz_scene_add_mark(b->scene, panel, &mark, err);
+}
+
+static kern_status add_trajectory(builder *b, viz_panel *panel, kern_error *err)
+{
+    const viz_landscape_data *d = b->data;
+    const size_t stride = (d->n_states + STATES_DRAWN - 1) / STATES_DRAWN;
+    if (d->n_states == 0) {
+        return KERN_OK;
+    }
+    const viz_series line = {.name = "trajectory",
+                             .x = d->a,
+                             .y = d->b,
+                             .n = d->n_states,
+                             .style = {.paint = {.kind = VIZ_PAINT_RGB, .rgb = {1.0, 1.0, 1.0}},
+                                       .width = 1.2,
+                                       .halo = 0.8}};
+    KERN_TRY(viz_scene_add_series(b->scene, panel, &line, err));
+    for (size_t t = 0; t < d->n_states; t++) {
+        if (t % stride == 0 || t + 1 == d->n_states) {
+            KERN_TRY(add_state(b, panel, t, err));
+        }
+    }
+    KERN_TRY(add_mark(b, panel, 0, err));
+    if (d->trained_steps > 0 && d->trained_steps + 1 < d->n_states) {
+        KERN_TRY(add_mark(b, panel, d->trained_steps, err));
+    }
+    return d->n_states > 1 ? add_mark(b, panel, d->n_states - 1, err) : KERN_OK;
+}
+
+static kern_status add_map(builder *b, kern_error *err)
+{
+    viz_panel *panel;
+    const viz_panel spec = {.n_columns = b->data->n_states > 0 ? 2 : 1,
+                            .x = {.label = b->data->axis[0]},
+                            .y = {.label = b->data->axis[1]},
+                            .equal = true,
+                            .boxed = true};
+    const viz_bar bar = {.whole = true, .scale = b->scale, .label = b->data->energy_label};
+    KERN_TRY(viz_scene_add_panel(&panel, b->scene, &spec, err));
+    KERN_TRY(add_field(b, panel, err));
+    KERN_TRY(add_trajectory(b, panel, err));
+    return viz_scene_set_bar(b->scene, &bar, err);
+}
+
+/* ---- The trajectory in numbers -------------------------------------------------------------- */
+
+static kern_status add_energies(builder *b, kern_error *err)
+{
+    const viz_landscape_data *d = b->data;
+    viz_panel *panel;
+    const viz_panel spec = {
+        .row = 1, .x = {.label = STEP_LABEL, .integer = true}, .y = {.label = d->energy_label}};
+    const viz_series truth = {
+        .name = "true energy",
+        .legend = "of the state",
+        .x = b->steps,
+        .y = d->energy,
+        .n = d->n_states,
+        .style = {
+            .paint = viz_paint_class(0), .width = 1.0, .marker = VIZ_MARKER_CIRCLE, .size = 3.0}};
+    const viz_series shadow = {.name = "energy on the plane",
+                               .legend = SHADOW_LABEL,
+                               .x = b->steps,
+                               .y = d->on_plane,
+                               .n = d->n_states,
+                               .style = {.paint = viz_paint_class(1),
+                                         .width = 1.0,
+                                         .dash = VIZ_DASHED,
+                                         .marker = VIZ_MARKER_SQUARE,
+                                         .size = 3.0,
+                                         .open = true}};
+    KERN_TRY(viz_scene_add_panel(&panel, b->scene, &spec, err));
+    KERN_TRY(viz_scene_add_series(b->scene, panel, &truth, err));
+    KERN_TRY(viz_scene_add_series(b->scene, panel, &shadow, err));
+    viz_scene_fit(panel, 0.05);
+    panel->x.hi = fmax(panel->x.hi, 1.0);
+    return KERN_OK;
+}
+
+static kern_status add_residuals(builder *b, kern_error *err)
+{
+    viz_panel *panel;
+    const viz_panel spec = {.row = 1,
+                            .column = 1,
+                            .x = {.label = STEP_LABEL,
+                                  .integer = true,
+                                  .hi = fmax(1.0, (double)(b->data->n_states - 1))},
+                            .y = {.label = "off the plane (%)", .hi = 100.0}};
+    const viz_series share = {.name = "off the plane, percent of the distance from the centre",
+                              .x = b->steps,
+                              .y = b->share,
+                              .n = b->data->n_states,
+                              .style = {.paint = viz_paint_of(VIZ_PAINT_INK),
+                                        .width = 1.0,
+                                        .marker = VIZ_MARKER_CIRCLE,
+                                        .size = 3.0}};
+    KERN_TRY(viz_scene_add_panel(&panel, b->scene, &spec, err));
+    KERN_TRY(viz_scene_add_series(b->scene, panel, &share, err));
+    return viz_plot_rule(b->scene, panel, VIZ_RULE_LEVEL, 100.0 * VIZ_LANDSCAPE_OFF, err);
+}
+
+/* ---- The note ------------------------------------------------------------------------------- */
+
+static size_t count_far(const builder *b)
+{
+    size_t far = 0;
+    for (size_t t = 0; t < b->data->n_states; t++) {
+        far += b->share[t] > 100.0 * VIZ_LANDSCAPE_OFF ? 1 : 0;
+    }
+    return far;
+}
+
+static kern_status write_note(builder *b, kern_error *err)
+{
+    const viz_landscape_data *d = b->data;
+    const size_t far = count_far(b);
+    char off[160] = "";
+    char variance[160] = "";
+    char missing[160] = "";
+    if (far > 0) {
+        (void)snprintf(off, sizeof off,
+                       " %zu of %zu states are more than %.0f %% of their distance off the plane.",
+                       far, d->n_states, 100.0 * VIZ_LANDSCAPE_OFF);
+    }
+    if (d->explained < VIZ_LANDSCAPE_EXPLAINED) {
+        (void)snprintf(variance, sizeof variance,
+                       " The axes explain %.1f %% of the trajectory, less than %.0f %%.",
+                       100.0 * d->explained, 100.0 * VIZ_LANDSCAPE_EXPLAINED);
+    }
+    if (b->counts.missing > 0) {
+        (void)snprintf(missing, sizeof missing,
+                       " %zu of %zu energies are not finite and have the colour of missing data.",
+                       b->counts.missing, d->lattice.nx * d->lattice.ny);
+    }
+    return viz_plot_note(b->scene, err, "%s%s%s%s%s", d->description != NULL ? d->description : "",
+                         d->n_states > 0 ? " Markers have the colour of their true energy, and "
+                                           "are fainter the more they are off the plane."
+                                         : "",
+                         off, variance, missing);
+}
+
+/* ---- All of it ------------------------------------------------------------------------------ */
+
+static kern_status build(builder *b, kern_error *err)
+{
+    b->scene->row_weight[0] = 3.0;
+    b->scene->row_weight[1] = 1.0;
+    KERN_TRY(add_map(b, err));
+    if (b->data->n_states > 0) {
+        KERN_TRY(add_energies(b, err));
+        KERN_TRY(add_residuals(b, err));
+    }
+    return write_note(b, err);
+}
+
+/* Shares of distances; the centre itself is 0 away, up to the rounding of the largest. */
+static void find_shares(builder *b)
+{
+    const viz_landscape_data *d = b->data;
+    double farthest = 0.0;
+    for (size_t t = 0; t < d->n_states; t++) {
+        farthest = fmax(farthest, d->distance[t]);
+    }
+    for (size_t t = 0; t < d->n_states; t++) {
+        const bool there = d->distance[t] > 1e-12 * farthest;
+        b->steps[t] = (double)t;
+        b->share[t] = there ? 100.0 * d->residual[t] / d->distance[t] : (double)NAN;
+    }
+}
+
+kern_status viz_landscape_plot(viz_scene **out, const viz_landscape_data *data,
+                               const viz_plot_style *style, kern_error *err)
+{
+    builder b = {.data = data, .scale = {.kind = VIZ_SCALE_LINEAR, .map = FIELD_MAP}};
+    viz_plot_style page = *style;
+    *out = NULL;
+    page.width = page.width != 0.0 ? page.width : viz_scene_points(VIZ_DOUBLE_COLUMN_MM);
+    KERN_TRY(viz_scale_fit(&b.scale, &b.counts, data->values, data->lattice.nx * data->lattice.ny,
+                           0.0, err));
+    b.steps = calloc(2 * data->n_states + 2, sizeof *b.steps);
+    if (b.steps == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for a trajectory of %zu states",
+                          data->n_states);
+    }
+    b.share = b.steps + data->n_states;
+    find_shares(&b);
+    kern_status status = viz_plot_page(
+        &b.scene, &page, data->n_states > 0 ? ASPECT_BOTH : ASPECT_MAP, "Energy landscape", err);
+    if (status == KERN_OK) {
+        status = viz_plot_end(out, b.scene, build(&b, err));
+    }
+    free(b.steps);
+    return status;
+}

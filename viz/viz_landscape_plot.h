@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Figure "landscape": an energy on a plane as colours with contours, and a trajectory over it that
+ * does not pretend to lie in the plane.
+ *
+ * Every state of the trajectory is drawn at its nearest point of the plane, in the colour of its
+ * true energy on the same scale as the field, so that a state off the plane stands out from what is
+ * beneath it; the more of its distance from the centre is off the plane, the fainter. Two panels
+ * below say the same in numbers: the true energy beside the energy at the shadow, and the share of
+ * the distance that is off the plane. Cells without a finite energy get the colour of missing data
+ * and are counted in the note.
+ */
+#ifndef BASIN_VIZ_LANDSCAPE_PLOT_H
+#define BASIN_VIZ_LANDSCAPE_PLOT_H
+
+#include "viz/viz_contour.h"
+#include "viz/viz_plot.h"
+
+typedef struct viz_landscape_data {
+    viz_lattice lattice;
+    const double *values;         /* ny × nx energies */
+    const viz_contours *contours; /* or NULL */
+    const char *axis[2];          /* markup */
+    const char *energy_label;     /* markup, with the unit */
+    const char *description;      /* markup: space, centre, lengths, what is held fixed */
+    size_t n_states;              /* of the trajectory; 0: none */
+    const double *a, *b;          /* places of their shadows */
+    const double *energy;         /* true ones */
+    const double *on_plane;       /* at the shadows */
+    const double *distance;       /* from the centre */
+    const double *residual;       /* off the plane */
+    size_t trained_steps;         /* state that ends training's steps; 0: not known */
+    double explained;             /* share of the variance of both axes, or NaN */
+} viz_landscape_data;
+
+/* Shares beyond which the note warns: of the distance off the plane, and below which of explained
+ * variance. */
+#define VIZ_LANDSCAPE_OFF       0.3
+#define VIZ_LANDSCAPE_EXPLAINED 0.8
+
+/* Builds the scene; the caller owns *out. A width of 0 is double-column. KERN_INVALID_ARGUMENT for
+ * a lattice that cannot be drawn; KERN_BAD_INPUT for a text that is not markup; KERN_NO_MEMORY. */
+kern_status viz_landscape_plot(viz_scene **out, const viz_landscape_data *data,
+                               const viz_plot_style *style, kern_error *err);
+
+#endif
