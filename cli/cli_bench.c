@@ -4,9 +4,11 @@
  * so that its memory is its own.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "cli/cli_bench_cem_print.h"
 #include "cli/cli_bench_dyn.h"
 #include "cli/cli_bench_products.h"
 #include "cli/cli_bench_train.h"
+#include "cli/cli_bench_viz.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_json.h"
 #include "cli/cli_signal.h"
@@ -28,6 +30,7 @@ typedef struct bench_settings {
     double seconds;
     bool profile;
     bool json;
+    cli_bench_cem_sizes cem;
 } bench_settings;
 
 static void defaults(void *settings)
@@ -37,15 +40,34 @@ static void defaults(void *settings)
     s->threads = kern_parallel_processors();
     s->rounds = 9;
     s->seconds = 0.7;
+    s->cem = cli_bench_cem_default();
 }
+
+static kern_status parse_diag(void *member, const char *value, kern_error *err)
+{
+    return model_diag_parse(member, value, err);
+}
+
+static void show_diag(const void *member, char out[CLI_VALUE_TEXT])
+{
+    (void)snprintf(out, CLI_VALUE_TEXT, "%s", model_diag_word(*(const model_diag *)member));
+}
+
+/* A size of the layer of cem. */
+#define CEM_SIZE(option, member, least, most, what)                                                \
+    {                                                                                              \
+        .name = (option), .value = "N", .kind = CLI_SIZE, .low = (least), .high = (most),          \
+        .offset = offsetof(bench_settings, cem.member), .help = (what)                             \
+    }
 
 static const cli_option options[] = {
     {.name = "NAME",
      .kind = CLI_TEXT,
      .positional = true,
      .offset = offsetof(bench_settings, name),
-     .help = "what to measure: train, products (matrix products at the sizes of train), or dyn "
-             "(analyses of a model's block as a map)"},
+     .help = "what to measure: train, products (matrix products at the sizes of train), dyn "
+             "(analyses of a model's block as a map), cem (a layer of several steps), or viz "
+             "(energies on planes)"},
     {.name = "case",
      .value = "NAME",
      .kind = CLI_TEXT,
@@ -75,7 +97,23 @@ static const cli_option options[] = {
     {.name = "profile",
      .kind = CLI_FLAG,
      .offset = offsetof(bench_settings, profile),
-     .help = "also report the time spent in each operation"},
+     .help = "also report the time spent in each operation (train and cem)"},
+    {.kind = CLI_HEADING, .help = "The layer of cem"},
+    CEM_SIZE("width", width, 1, 65536, "width D"),
+    CEM_SIZE("hidden", hidden, 1, 262144, "width F of the feed-forward part"),
+    CEM_SIZE("heads", heads, 1, 4096, "heads H"),
+    CEM_SIZE("window", window, 1, 65536, "tokens N of a sequence"),
+    CEM_SIZE("batch", batch, 1, 4096, "sequences of a pass"),
+    CEM_SIZE("steps", steps, 2, 64,
+             "steps T of each sub-layer, compared with as many layers of one"),
+    {.name = "diag",
+     .value = "WORD",
+     .kind = CLI_WORD,
+     .parse = parse_diag,
+     .show = show_diag,
+     .offset = offsetof(bench_settings, cem.diag),
+     .help = "diagonal of the interaction: shared, none or per_head"},
+    {.kind = CLI_HEADING, .help = "Running"},
     CLI_OPTION_THREADS(bench_settings),
     CLI_OPTION_JSON(bench_settings),
 };
@@ -367,14 +405,38 @@ static kern_status bench_products(const bench_settings *s, cli_json *json, cJSON
     return KERN_OK;
 }
 
+/* ---- cem ------------------------------------------------------------------------------------ */
+
+static void work_cem(const void *job, void *result)
+{
+    cli_bench_cem_run(job, result);
+}
+
+static kern_status bench_cem(const bench_settings *s, cli_json *json, cJSON *rows, kern_error *err)
+{
+    const cli_bench_cem_job job = {s->cem, s->threads, s->rounds, s->seconds, s->profile};
+    cli_bench_cem_result result;
+    KERN_TRY(run_apart("cem", work_cem, &job, &result, sizeof result, err));
+    KERN_TRY(judge("cem", result.status, result.text, err));
+    cli_bench_cem_json(json, rows, &job, &result);
+    if (!s->json) {
+        cli_bench_cem_print(&job, &result);
+    }
+    return KERN_OK;
+}
+
+static kern_status bench_viz(const bench_settings *s, cli_json *json, cJSON *rows, kern_error *err)
+{
+    return cli_bench_viz(&(cli_bench_viz_job){s->threads, s->rounds, s->json}, json, rows, err);
+}
+
 /* What NAME may be. */
 static const struct {
     const char *name;
     kern_status (*run)(const bench_settings *s, cli_json *json, cJSON *rows, kern_error *err);
 } benches[] = {
-    {"train", bench_train},
-    {"products", bench_products},
-    {"dyn", bench_dyn},
+    {"train", bench_train}, {"products", bench_products}, {"dyn", bench_dyn},
+    {"cem", bench_cem},     {"viz", bench_viz},
 };
 
 static kern_status run(cli_call *call, const void *settings, kern_error *err)
@@ -397,7 +459,7 @@ static kern_status run(cli_call *call, const void *settings, kern_error *err)
         return status;
     }
     return kern_raise(err, KERN_INVALID_ARGUMENT,
-                      "NAME is \"%s\"; accepted are train, products and dyn", s->name);
+                      "NAME is \"%s\"; accepted are train, products, dyn, cem and viz", s->name);
 }
 
 const cli_command cli_bench = {
@@ -411,8 +473,15 @@ const cli_command cli_bench = {
         "before each round; the largest counts. dyn: steps, products by the Jacobian, exponents, "
         "multipliers and scans on a model's block as a map, each beside the plain steps, or the "
         "one "
-        "thread, that take turns with it. Close other programs first.",
-    .example = "basin bench train --case listops-ff2w\nbasin bench dyn",
+        "thread, that take turns with it. cem: forward pass and training step of one CEM layer "
+        "alone, T steps against T layers of one step, as fractions of the same peak, in wall and "
+        "in processor time, and the numbers kept for the backward pass. A training step there "
+        "computes activations again, and all operations that it executes count: with M(T) = "
+        "(1 + 2T)(D^2 + DF) + T D (N + 1) multiply-adds a token forward (attention's part twice "
+        "with a shared diagonal), 3 M(T) + (1 + T)(D^2 + DF) + T D (N + 1) of them. Close other "
+        "programs first.",
+    .example =
+        "basin bench train --case listops-ff2w\nbasin bench dyn\nbasin bench cem --threads 1",
     .options = options,
     .n_options = sizeof options / sizeof options[0],
     .settings_size = sizeof(bench_settings),

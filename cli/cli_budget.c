@@ -4,6 +4,7 @@
  */
 #include "cli/cli_commands.h"
 #include "cli/cli_json.h"
+#include "cli/cli_words.h"
 #include "models/model_budget.h"
 
 #include <stdio.h>
@@ -57,23 +58,11 @@ typedef struct budget_settings {
 
 /* ---- Options ----------------------------------------------------------------------------- */
 
-/* Parser and its inverse for a member whose type has model_NAME_parse and model_NAME_word. */
-#define BUDGET_WORD(name)                                                                          \
-    static kern_status parse_##name(void *member, const char *value, kern_error *err)              \
-    {                                                                                              \
-        return model_##name##_parse(member, value, err);                                           \
-    }                                                                                              \
-    static void show_##name(const void *member, char out[CLI_VALUE_TEXT])                          \
-    {                                                                                              \
-        const model_##name *value = member;                                                        \
-        (void)snprintf(out, CLI_VALUE_TEXT, "%s", model_##name##_word(*value));                    \
-    }
-BUDGET_WORD(attn)
-BUDGET_WORD(ffn)
-BUDGET_WORD(gain)
-BUDGET_WORD(diag)
-BUDGET_WORD(precond)
-#undef BUDGET_WORD
+CLI_WORD_FUNCTIONS(attn, model_attn)
+CLI_WORD_FUNCTIONS(ffn, model_ffn)
+CLI_WORD_FUNCTIONS(gain, model_gain)
+CLI_WORD_FUNCTIONS(diag, model_diag)
+CLI_WORD_FUNCTIONS(precond, model_precond)
 
 static kern_status parse_family(void *member, const char *value, kern_error *err)
 {

@@ -24,6 +24,9 @@ extern const cli_command cli_multipliers;
 extern const cli_command cli_fixed_points;
 extern const cli_command cli_basins;
 extern const cli_command cli_budget;
+extern const cli_command cli_figure;
 extern const cli_command cli_gp;
+extern const cli_command cli_landscape;
+extern const cli_command cli_hourglass;
 
 #endif

@@ -22,8 +22,7 @@ typedef struct eval_settings {
     model_part part;
     size_t window; /* 0: that of training */
     size_t max_new;
-    size_t t_attn; /* 0: as trained */
-    size_t t_mlp;
+    cli_run_steps inner;
     uint64_t seed;
     int threads;
     bool json;
@@ -77,22 +76,7 @@ static const cli_option options[] = {
      .high = 1 << 20,
      .offset = offsetof(eval_settings, max_new),
      .help = "longest answer to a ListOps prompt, tokens"},
-    {.name = "t-attn",
-     .value = "T",
-     .kind = CLI_SIZE,
-     .low = 1,
-     .high = MODEL_INNER_MAX,
-     .hide_default = true,
-     .offset = offsetof(eval_settings, t_attn),
-     .help = "steps of CEM attention (default: as in training)"},
-    {.name = "t-mlp",
-     .value = "T",
-     .kind = CLI_SIZE,
-     .low = 1,
-     .high = MODEL_INNER_MAX,
-     .hide_default = true,
-     .offset = offsetof(eval_settings, t_mlp),
-     .help = "steps of the CEM feed-forward part (default: as in training)"},
+    CLI_OPTIONS_STEPS(eval_settings, inner),
     CLI_OPTION_SEED(eval_settings, "of sampled answers"),
     CLI_OPTION_THREADS(eval_settings),
     CLI_OPTION_JSON(eval_settings),
@@ -202,34 +186,10 @@ static kern_status load(eval_job *job, kern_error *err)
     return cli_data_load(&job->data, &run->tokenizer, err);
 }
 
-/* The number of steps is in no weight's shape: a model may take others than it was trained with. */
-static kern_status set_steps(eval_job *job, kern_error *err)
-{
-    model_config *c = &job->run.m->config;
-    const bool stack = model_config_is_stack(c);
-    const struct {
-        const char *name;
-        size_t asked;
-        bool has;
-        size_t *steps;
-    } parts[] = {{"t-attn", job->s->t_attn, stack && c->attn == MODEL_ATTN_CEM, &c->cem.t_attn},
-                 {"t-mlp", job->s->t_mlp, stack && c->ffn == MODEL_FFN_CEM, &c->cem.t_mlp}};
-    for (size_t i = 0; i < 2; i++) {
-        if (parts[i].asked > 0 && !parts[i].has) {
-            return kern_raise(err, KERN_INVALID_ARGUMENT,
-                              "--%s belongs to a CEM sub-layer that this model of family %s does "
-                              "not have",
-                              parts[i].name, model_config_family_name(c));
-        }
-        *parts[i].steps = parts[i].asked > 0 ? parts[i].asked : *parts[i].steps;
-    }
-    return KERN_OK;
-}
-
 static kern_status measure(eval_job *job, kern_error *err)
 {
     KERN_TRY(cli_run_open(&job->run, job->s->run, &kern_backend_cpu_f32, err));
-    KERN_TRY(set_steps(job, err));
+    KERN_TRY(cli_run_set_steps(&job->run, &job->s->inner, err));
     KERN_TRY(load(job, err));
     if (job->data.kind == CLI_DATA_LISTOPS) {
         job->judged = is_published_vocabulary(&job->data.tokenizer);

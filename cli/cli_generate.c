@@ -18,6 +18,7 @@ typedef struct generate_settings {
     double temperature;
     size_t top_k;
     size_t max_new;
+    cli_run_steps inner;
     uint64_t seed;
     bool json;
 } generate_settings;
@@ -56,6 +57,7 @@ static const cli_option options[] = {
      .high = 1 << 24,
      .offset = offsetof(generate_settings, max_new),
      .help = "tokens to add at most; a ListOps model stops at the end of the line"},
+    CLI_OPTIONS_STEPS(generate_settings, inner),
     CLI_OPTION_SEED(generate_settings, "of the draws"),
     CLI_OPTION_JSON(generate_settings),
 };
@@ -140,6 +142,9 @@ static kern_status run(cli_call *call, const void *settings, kern_error *err)
     cli_run r = {0};
     (void)call;
     kern_status status = cli_run_open(&r, s->run, &kern_backend_cpu_f32, err);
+    if (status == KERN_OK) {
+        status = cli_run_set_steps(&r, &s->inner, err);
+    }
     if (status == KERN_OK) {
         status = generate(&r, s, err);
     }

@@ -8,6 +8,7 @@
 #include "cli/cli_progress.h"
 #include "cli/cli_run.h"
 #include "cli/cli_signal.h"
+#include "cli/cli_words.h"
 #include "kernels/kern_parallel.h"
 #include "kernels/kern_size.h"
 #include "models/model_file.h"
@@ -141,22 +142,10 @@ static void show_hists(const void *member, char out[CLI_VALUE_TEXT])
     show_words(member, hist_word, out);
 }
 
-/* Parser and its inverse for a member whose type has model_NAME_parse and model_NAME_word. */
-#define GP_WORD(name)                                                                              \
-    static kern_status parse_##name(void *member, const char *value, kern_error *err)              \
-    {                                                                                              \
-        return model_##name##_parse(member, value, err);                                           \
-    }                                                                                              \
-    static void show_##name(const void *member, char out[CLI_VALUE_TEXT])                          \
-    {                                                                                              \
-        const model_##name *value = member;                                                        \
-        (void)snprintf(out, CLI_VALUE_TEXT, "%s", model_##name##_word(*value));                    \
-    }
-GP_WORD(diag)
-GP_WORD(mlp)
-GP_WORD(precond)
-GP_WORD(place)
-#undef GP_WORD
+CLI_WORD_FUNCTIONS(diag, model_diag)
+CLI_WORD_FUNCTIONS(mlp, model_mlp)
+CLI_WORD_FUNCTIONS(precond, model_precond)
+CLI_WORD_FUNCTIONS(place, model_place)
 
 /* ---- Options -------------------------------------------------------------------------------- */
 

@@ -30,10 +30,48 @@ static kern_status check_options(const cli_map_options *o, kern_error *err)
                           o->model != NULL ? "--model" : "--prompt",
                           o->model != NULL ? "--prompt" : "--model");
     }
+    if (o->model == NULL && (o->layer != NULL || o->sublayer != NULL)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "--%s is given without --model; accepted are both",
+                          o->layer != NULL ? "layer" : "sublayer");
+    }
     if (o->sigma != NULL && strcmp(o->sigma, "trained") == 0 && o->model == NULL) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "--sigma is trained, which a map without a trained number of steps does "
                           "not have; accepted are start and a number");
+    }
+    return KERN_OK;
+}
+
+/* Which part of which layer is the map, if any. Blocks that differ cannot be iterated, so a model
+ * that has them needs the options, and one that has none does not take them. */
+static kern_status read_part(cli_map *m, const cli_map_options *o, kern_error *err)
+{
+    const model_config *c = &m->run.run.config;
+    const char *family = model_config_family_name(c);
+    uint64_t layer = 0;
+    kern_error why = {0};
+    m->has_part = o->layer != NULL || o->sublayer != NULL;
+    if (m->has_part && !model_config_is_stack(c)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "--%s is for models with layers, llama, cem and hourglass; this model is "
+                          "of family %s",
+                          o->layer != NULL ? "layer" : "sublayer", family);
+    }
+    if (!m->has_part && model_config_is_stack(c)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "the layers of a model of family %s differ and cannot be iterated as one "
+                          "map; accepted is one part of one with --layer L --sublayer attn|mlp",
+                          family);
+    }
+    if (o->layer != NULL &&
+        (cli_args_read_u64(&layer, o->layer, NULL) != KERN_OK || layer >= (uint64_t)c->n_layer)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "--layer is \"%.40s\"; accepted are 0 to %zu",
+                          o->layer, c->n_layer - 1);
+    }
+    m->layer = (size_t)layer;
+    if (o->sublayer != NULL && model_layer_part_parse(&m->part, o->sublayer, &why) != KERN_OK) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "--sublayer: %s", why.text);
     }
     return KERN_OK;
 }
@@ -44,9 +82,12 @@ static kern_status open_model(cli_map *m, const cli_map_options *o, kern_error *
     size_t n = 0;
     m->has_run = true;
     KERN_TRY(cli_run_open(&m->run, o->model, &kern_backend_cpu_f64, err));
+    KERN_TRY(read_part(m, o, err));
     KERN_TRY(
         cli_run_encode_prompt(&m->run, o->prompt, m->run.run.config.block_size, &ids, &n, err));
-    const kern_status status = model_dynamics_create(&m->map, m->run.m, ids, n, err);
+    const kern_status status =
+        m->has_part ? model_layer_map_create(&m->map, m->run.m, m->layer, m->part, ids, n, err)
+                    : model_dynamics_create(&m->map, m->run.m, ids, n, err);
     free(ids);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The map that a subcommand analyses, as the command line gives it: one built in, one of a plugin,
- * or the block of a trained model.
+ * or the block of a trained model, or one part of one layer of it.
  */
 #ifndef BASIN_CLI_MAP_H
 #define BASIN_CLI_MAP_H
@@ -10,6 +10,7 @@
 #include "cli/cli_json.h"
 #include "cli/cli_run.h"
 #include "dyn/dyn_map.h"
+#include "models/model_layer_map.h"
 
 enum { CLI_STEPS_MAX = 1000000000 };
 
@@ -18,6 +19,8 @@ typedef struct cli_map_options {
     const char *plugin;
     const char *model;
     const char *prompt;
+    const char *layer;    /* NULL, or a number: one part of that layer (models/model_layer_map.h) */
+    const char *sublayer; /* NULL, or the part; either implies the other's default */
     const char *x0;
     cli_list params;
     bool chart;         /* the map of directions with pinned scales (dyn/dyn_chart.h) */
@@ -57,6 +60,20 @@ typedef struct cli_map_options {
          .kind = CLI_TEXT,                                                                         \
          .offset = offsetof(type, member.prompt),                                                  \
          .help = "text whose embedded tokens the model's block starts from"},                      \
+        {.name = "layer",                                                                          \
+         .value = "L",                                                                             \
+         .once = true,                                                                             \
+         .kind = CLI_TEXT,                                                                         \
+         .offset = offsetof(type, member.layer),                                                   \
+         .help = "one part of layer L, counted from 0, as the map, started from what it gets at "  \
+                 "the prompt: a step of a CEM sub-layer, or a whole part of a llama or "           \
+                 "hourglass; for --model (default with --sublayer: 0)"},                           \
+        {.name = "sublayer",                                                                       \
+         .value = "PART",                                                                          \
+         .once = true,                                                                             \
+         .kind = CLI_TEXT,                                                                         \
+         .offset = offsetof(type, member.sublayer),                                                \
+         .help = "the part: attn or mlp (default with --layer: attn)"},                            \
         {.name = "token",                                                                          \
          .value = "A",                                                                             \
          .kind = CLI_TEXT,                                                                         \
@@ -92,15 +109,19 @@ typedef struct cli_map {
     dyn_map *map; /* owned; its start is --x0 where that was given */
     cli_run run;  /* of --model */
     bool has_run;
+    bool has_part; /* the map is one part of a layer */
+    size_t layer;
+    model_layer_part part;
     size_t first_token; /* that block 0 of the map is: that of --token */
     const char *pinned; /* "trained", "start" or "number": where a chart's scales come from; NULL
                          * without a chart */
 } cli_map;
 
 /* Makes the map. KERN_INVALID_ARGUMENT naming the option when none or several of --map, --plugin
- * and --model are given, when --prompt and --model do not come together, and when --x0 has another
- * number of coordinates; errors of the constructors. --x0 is a state of
- * the whole map, before --token and --chart. */
+ * and --model are given, when --prompt and --model do not come together, when --layer or --sublayer
+ * stand without --model or name a part that the model does not have, when the model has layers and
+ * neither is given, and when --x0 has another number of coordinates; errors of the constructors.
+ * --x0 is a state of the whole map, before --token and --chart. */
 kern_status cli_map_open(cli_map *m, const cli_map_options *options, kern_error *err);
 void cli_map_fini(cli_map *m);
 

@@ -63,6 +63,33 @@ void cli_run_fini(cli_run *r)
     model_run_fini(&r->run);
 }
 
+kern_status cli_run_set_steps(cli_run *r, const cli_run_steps *steps, kern_error *err)
+{
+    model_config *c = &r->m->config;
+    const bool stack = model_config_is_stack(c);
+    const bool has[] = {stack && c->attn == MODEL_ATTN_CEM, stack && c->ffn == MODEL_FFN_CEM};
+    const size_t asked[] = {steps->t_attn, steps->t_mlp};
+    size_t *const taken[] = {&c->cem.t_attn, &c->cem.t_mlp};
+    static const char *const names[] = {"t-attn", "t-mlp"};
+    if (steps->both > 0 && !has[0] && !has[1]) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "--steps is about CEM sub-layers, which this model of family %s does not "
+                          "have",
+                          model_config_family_name(c));
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (asked[i] > 0 && !has[i]) {
+            return kern_raise(err, KERN_INVALID_ARGUMENT,
+                              "--%s belongs to a CEM sub-layer that this model of family %s does "
+                              "not have",
+                              names[i], model_config_family_name(c));
+        }
+        const size_t wanted = asked[i] > 0 ? asked[i] : steps->both;
+        *taken[i] = has[i] && wanted > 0 ? wanted : *taken[i];
+    }
+    return KERN_OK;
+}
+
 kern_status cli_run_encode_prompt(const cli_run *r, const char *prompt, size_t most, int32_t **ids,
                                   size_t *n, kern_error *err)
 {

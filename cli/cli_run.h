@@ -22,6 +22,41 @@ kern_status cli_run_open(cli_run *r, const char *path, const kern_backend *backe
                          kern_error *err);
 void cli_run_fini(cli_run *r);
 
+/* Steps of CEM sub-layers that differ from those of training; 0: as trained. */
+typedef struct cli_run_steps {
+    size_t both;
+    size_t t_attn; /* counts over both */
+    size_t t_mlp;
+} cli_run_steps;
+
+/* Rows of a table of options whose settings `type` hold a cli_run_steps `member`. */
+#define CLI_OPTIONS_STEPS(type, member)                                                            \
+    {.name = "steps",                                                                              \
+     .value = "T",                                                                                 \
+     .kind = CLI_SIZE,                                                                             \
+     .low = 1,                                                                                     \
+     .high = MODEL_INNER_MAX,                                                                      \
+     .hide_default = true,                                                                         \
+     .offset = offsetof(type, member.both),                                                        \
+     .help = "steps of every CEM sub-layer (default: as in training)"},                            \
+        {.name = "t-attn",                                                                         \
+         .value = "T",                                                                             \
+         .kind = CLI_SIZE,                                                                         \
+         .low = 1,                                                                                 \
+         .high = MODEL_INNER_MAX,                                                                  \
+         .hide_default = true,                                                                     \
+         .offset = offsetof(type, member.t_attn),                                                  \
+         .help = "steps of CEM attention (default: as --steps)"},                                  \
+    {                                                                                              \
+        .name = "t-mlp", .value = "T", .kind = CLI_SIZE, .low = 1, .high = MODEL_INNER_MAX,        \
+        .hide_default = true, .offset = offsetof(type, member.t_mlp),                              \
+        .help = "steps of the CEM feed-forward part (default: as --steps)"                         \
+    }
+
+/* Lets the model take those steps: their number is in no weight's shape. KERN_INVALID_ARGUMENT,
+ * naming the option, when the model has no sub-layer that it is about. */
+kern_status cli_run_set_steps(cli_run *r, const cli_run_steps *steps, kern_error *err);
+
 /* Ids of --prompt, which must have at least one token and at most `most`; the caller frees *ids.
  * KERN_BAD_INPUT, naming --prompt, for tokens outside the vocabulary. */
 kern_status cli_run_encode_prompt(const cli_run *r, const char *prompt, size_t most, int32_t **ids,

@@ -55,7 +55,7 @@ static const option_owner owners[] = {
      " ff activation norm gamma-trained eta eta-init rank update mask beta alpha "},
     {"the families nrgpt and gpt", is_early, " ff-factor dropout "},
     {"the families llama, cem and hourglass", model_config_is_stack,
-     " attn ffn hidden attn-width kv-width rope tied-head "},
+     " attn ffn hidden attn-width kv-width rope tied-head qk-norm init "},
     {"CEM attention", has_cem_attn, " t-attn diag "},
     {"the CEM feed-forward part", has_cem_mlp, " t-mlp mlp "},
     {"CEM sub-layers", has_cem, " hist norm-at precond step-size train-step-size confine "},

@@ -2,6 +2,7 @@
 #include "cli/cli_train_options.h"
 
 #include "cli/cli_commands.h"
+#include "cli/cli_words.h"
 #include "kernels/kern_size.h"
 #include "models/model_json.h"
 
@@ -20,33 +21,23 @@ enum {
 
 /* ---- Words ------------------------------------------------------------------------------- */
 
-/* Parser and its inverse for a member whose type has model_NAME_parse and model_NAME_word. */
-#define WORD_FUNCTIONS(name, type)                                                                 \
-    static kern_status parse_##name(void *member, const char *value, kern_error *err)              \
-    {                                                                                              \
-        return model_##name##_parse(member, value, err);                                           \
-    }                                                                                              \
-    static void show_##name(const void *member, char out[CLI_VALUE_TEXT])                          \
-    {                                                                                              \
-        (void)snprintf(out, CLI_VALUE_TEXT, "%s", model_##name##_word(*(const type *)member));     \
-    }
-
-WORD_FUNCTIONS(ff, model_ff)
-WORD_FUNCTIONS(act, model_act)
-WORD_FUNCTIONS(norm, model_norm)
-WORD_FUNCTIONS(eta, model_eta)
-WORD_FUNCTIONS(update, model_update)
-WORD_FUNCTIONS(schedule, model_schedule_kind)
-WORD_FUNCTIONS(attn, model_attn)
-WORD_FUNCTIONS(ffn, model_ffn)
-WORD_FUNCTIONS(rope, model_rope)
-WORD_FUNCTIONS(diag, model_diag)
-WORD_FUNCTIONS(mlp, model_mlp)
-WORD_FUNCTIONS(precond, model_precond)
-WORD_FUNCTIONS(hist, model_hist)
-WORD_FUNCTIONS(place, model_place)
-WORD_FUNCTIONS(sandglass, model_sandglass)
-WORD_FUNCTIONS(gain, model_gain)
+CLI_WORD_FUNCTIONS(ff, model_ff)
+CLI_WORD_FUNCTIONS(act, model_act)
+CLI_WORD_FUNCTIONS(norm, model_norm)
+CLI_WORD_FUNCTIONS(eta, model_eta)
+CLI_WORD_FUNCTIONS(update, model_update)
+CLI_WORD_FUNCTIONS(schedule, model_schedule_kind)
+CLI_WORD_FUNCTIONS(attn, model_attn)
+CLI_WORD_FUNCTIONS(ffn, model_ffn)
+CLI_WORD_FUNCTIONS(rope, model_rope)
+CLI_WORD_FUNCTIONS(diag, model_diag)
+CLI_WORD_FUNCTIONS(mlp, model_mlp)
+CLI_WORD_FUNCTIONS(precond, model_precond)
+CLI_WORD_FUNCTIONS(hist, model_hist)
+CLI_WORD_FUNCTIONS(place, model_place)
+CLI_WORD_FUNCTIONS(sandglass, model_sandglass)
+CLI_WORD_FUNCTIONS(gain, model_gain)
+CLI_WORD_FUNCTIONS(spread, model_spread)
 
 static kern_status parse_family(void *member, const char *value, kern_error *err)
 {
@@ -225,6 +216,11 @@ static const cli_option options[] = {
     {ROW("rope", "KIND", CLI_WORD, AT_CONFIG(rope)), WORDS(rope),
      .help = "rotary positions: exact (CEM mixes what is turned and turns back: a gradient), plain "
              "(it mixes the keys as they are) or none"},
+    {ROW("qk-norm", NULL, CLI_FLAG, AT_CONFIG(qk_norm)),
+     .help = "norms on queries and keys of a llama attention"},
+    {ROW("init", "KIND", CLI_WORD, AT_CONFIG(spread)), WORDS(spread),
+     .help = "initial deviations: constant (0.02) or fan_in (1/sqrt(D) into a part, "
+             "1/sqrt(2 layers units) out of it)"},
     {ROW("tied-head", NULL, CLI_FLAG, AT_CONFIG(tied_head)),
      .help = "read out with the embedding's weights"},
     {HEADING("CEM sub-layers")},

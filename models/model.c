@@ -191,3 +191,21 @@ kern_status model_check_finite(const model *m, kern_error *err)
     }
     return KERN_OK;
 }
+
+kern_status model_check_prompt(const model *m, const int32_t *ids, size_t tokens, kern_error *err)
+{
+    const model_config *c = &m->config;
+    if (tokens == 0 || tokens > c->block_size) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "a prompt of %zu tokens is not within 1 to the model's block of %zu",
+                          tokens, c->block_size);
+    }
+    for (size_t i = 0; ids != NULL && i < tokens; i++) {
+        if (ids[i] < 0 || (size_t)ids[i] >= c->vocab_size) {
+            return kern_raise(err, KERN_INVALID_ARGUMENT,
+                              "token %zu has id %d, accepted are 0 to %zu", i, (int)ids[i],
+                              c->vocab_size - 1);
+        }
+    }
+    return KERN_OK;
+}

@@ -36,6 +36,10 @@ kern_status model_convert(model **out, const model *m, const kern_backend *backe
 double model_value_get(const model *m, size_t index);
 void model_value_set(model *m, size_t index, double value);
 
+/* KERN_INVALID_ARGUMENT for a prompt that is empty, longer than the model's block or, unless `ids`
+ * is NULL, with an id outside the vocabulary. */
+kern_status model_check_prompt(const model *m, const int32_t *ids, size_t tokens, kern_error *err);
+
 /* KERN_BAD_INPUT naming the tensor when a value is NaN or infinite. */
 kern_status model_check_finite(const model *m, kern_error *err);
 

@@ -190,9 +190,7 @@ kern_value model_cem_step(model_cem_descent *d, kern_value x, bool first, kern_v
 static kern_value take_step(model_cem_descent *d, kern_value x, size_t t)
 {
     kern_value energy = KERN_NO_VALUE;
-    if (t > 0) {
-        kern_graph_begin_segment(d->b->graph);
-    }
+    kern_graph_begin_segment(d->b->graph);
     const kern_value next = model_cem_step(d, x, t == 0, d->b->energies ? &energy : NULL);
     model_layer_record(d->b, d->energy->part, x, energy);
     return next;
@@ -201,6 +199,7 @@ static kern_value take_step(model_cem_descent *d, kern_value x, size_t t)
 kern_value model_cem_build(model_builder *b, size_t layer, const model_cem_energy *energy,
                            size_t steps, kern_value h)
 {
+    kern_graph_begin_shared_segment(b->graph);
     model_cem_descent d = model_cem_begin(b, layer, energy, h);
     kern_value x = d.start;
     for (size_t t = 0; t < steps; t++) {

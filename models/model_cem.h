@@ -16,8 +16,9 @@
  * is the tied sub-layer of a Llama: values are keys and W_o = W_Qᵀ, W_down = W_Uᵀ.
  *
  * What steps share is made once: the (turned) keys and the history of the interaction, the gate of
- * the elementwise energy. Every step but the first is a recompute segment of its own, so that a
- * backward pass that computes activations again keeps of a step nothing but its state.
+ * the elementwise energy. It is a shared segment, and every step a segment of its own, so that a
+ * backward pass that computes activations again keeps of a step nothing but its state, and makes
+ * the history again once.
  */
 #ifndef BASIN_MODEL_CEM_H
 #define BASIN_MODEL_CEM_H

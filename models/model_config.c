@@ -13,47 +13,6 @@ enum { CONFIG_JSON_LIMIT = 1 << 20 }; /* bytes of a configuration text */
 /* Largest number of parameters: 2^34 in double precision fill 128 GiB. */
 #define CONFIG_PARAMETERS_MAX 0x1p34
 
-static model_ffn family_ffn(model_family family)
-{
-    return family == MODEL_CEM         ? MODEL_FFN_CEM
-           : family == MODEL_HOURGLASS ? MODEL_FFN_HOURGLASS
-                                       : MODEL_FFN_LLAMA;
-}
-
-model_config model_config_default(model_family family)
-{
-    return (model_config){
-        .family = family,
-        .n_embed = 64,
-        .n_head = 1,
-        .vocab_size = 20,
-        .block_size = 128,
-        .n_layer = 5,
-        .ff_hid_factor = 4,
-        .norm_eps = 1e-5,
-        .dropout = 0.0,
-        .ff = MODEL_FF2W,
-        .activation = MODEL_GELU,
-        .norm = MODEL_LAYERNORM,
-        .eta = MODEL_ETA_FULL,
-        .update = MODEL_UPDATE_PUBLISHED,
-        .strict_mask = true,
-        .gamma_trained = false,
-        .rank = 0,
-        .beta = 1.0,
-        .alpha = 1.0,
-        .eta_init = 1.0,
-        .recurrent = false,
-        .parallel = false,
-        .n_hidden = family == MODEL_HOURGLASS ? 44 : 176,
-        .attn = family == MODEL_CEM ? MODEL_ATTN_CEM : MODEL_ATTN_LLAMA,
-        .ffn = family_ffn(family),
-        .rope = MODEL_ROPE_EXACT,
-        .cem = {.p_rank = 8, .t_attn = 2, .t_mlp = 2, .eta = 1.0},
-        .hourglass = {.k = 4, .alpha = 1.0},
-    };
-}
-
 /* ---- Checking ---------------------------------------------------------------------------- */
 
 static kern_status check_sizes(const model_config *config, const model__field *field,

@@ -95,6 +95,12 @@ typedef enum model_sandglass {
 /* Gains of its norms: one vector per sub-MLP, one shared by those of a layer, none. */
 typedef enum model_gain { MODEL_GAIN_PER_SUB, MODEL_GAIN_SHARED, MODEL_GAIN_NONE } model_gain;
 
+/* Deviations that the matrices of untied layers start with. CONSTANT: 0.02 for all. FAN_IN: 1/√D
+ * into a part, 1/√(2 L S) out of it with S its hidden units of all sub-MLPs, or heads, together and
+ * L layers, which gives every part the variance of a conventional one at any K (a choice of this
+ * project: the paper's is not public). */
+typedef enum model_spread { MODEL_SPREAD_CONSTANT, MODEL_SPREAD_FAN_IN } model_spread;
+
 enum {
     MODEL_WIDTHS_MAX = 512,
     MODEL_INNER_MAX = 1024 /* steps of a sub-layer, each of which has its own nodes in a graph */
@@ -164,6 +170,9 @@ typedef struct model_config {
     model_attn attn;
     model_ffn ffn;
     model_rope rope;
+    bool qk_norm; /* an RMSNorm with a gain over all queries, and one over all keys, of a Llama's
+                   * attention, before positions turn them (as OLMo 2 has it) */
+    model_spread spread;
     bool tied_head; /* the readout is the embedding */
     model_cem cem;
     model_hourglass hourglass;
@@ -198,7 +207,8 @@ bool model_config_is_stack(const model_config *config);
  * within size_t, numbers finite; a GPT's n_head ≤ n_embed. In a stack, d_attn must be divisible by
  * n_head, a head that is turned must have an even width, d_kv must be whole heads that divide
  * n_head and, with CEM attention, all of them; a family must have the sub-layers it is named after;
- * η is trained only where P does not do that already. */
+ * η is trained only where P does not do that already; tied sub-layers start at constant
+ * deviations, since what leads into them leads out of them too. */
 kern_status model_config_check(const model_config *config, kern_error *err);
 
 /* Reads the JSON object `text` over the defaults of `family`. Unknown keys, wrong types, numbers
@@ -229,7 +239,8 @@ kern_status model_config_to_json(const model_config *config, char **text, kern_e
     X(hist)                                                                                        \
     X(place)                                                                                       \
     X(sandglass)                                                                                   \
-    X(gain)
+    X(gain)                                                                                        \
+    X(spread)
 
 #define MODEL_CONFIG_DECLARE(name)                                                                 \
     const char *model_##name##_word(model_##name value);                                           \

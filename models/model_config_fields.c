@@ -37,6 +37,8 @@ static const char *const sandglass_list[] = {[MODEL_SANDGLASS_A] = "A",
                                              [MODEL_SANDGLASS_D] = "D"};
 static const char *const gain_list[] = {
     [MODEL_GAIN_PER_SUB] = "per_sub", [MODEL_GAIN_SHARED] = "shared", [MODEL_GAIN_NONE] = "none"};
+static const char *const spread_list[] = {
+    [MODEL_SPREAD_CONSTANT] = "constant", [MODEL_SPREAD_FAN_IN] = "fan_in"};
 
 /* Keys that messages name. */
 #define KEY_ff        "ff"
@@ -54,6 +56,7 @@ static const char *const gain_list[] = {
 #define KEY_place     "norm"
 #define KEY_sandglass "hourglass_norm"
 #define KEY_gain      "hourglass_gain"
+#define KEY_spread    "init"
 
 #define CONFIG_WORDS(name)                                                                         \
     static const model__words name##_words = {                                                     \
@@ -143,6 +146,8 @@ const model__field model__fields[MODEL__FIELDS] = {
     {STACK("attn", WORD, attn), 0, 0, &attn_words, NEEDS_NOTHING},
     {STACK("ffn", WORD, ffn), 0, 0, &ffn_words, NEEDS_NOTHING},
     {STACK("rope", WORD, rope), 0, 0, &rope_words, NEEDS_NOTHING},
+    {STACK("qk_norm", BOOL, qk_norm), 0, 0, NULL, NEEDS_UNTIED},
+    {STACK("init", WORD, spread), 0, 0, &spread_words, NEEDS_NOTHING},
     {STACK("tied_head", BOOL, tied_head), 0, 0, NULL, NEEDS_NOTHING},
     {STACK("diag", WORD, cem.diag), 0, 0, &diag_words, NEEDS_CEM_ATTN},
     {STACK("mlp", WORD, cem.mlp), 0, 0, &mlp_words, NEEDS_CEM_MLP},
@@ -185,6 +190,8 @@ bool model__field_matters(const model_config *c, const model__field *field)
         return mlp;
     case NEEDS_PRECOND:
         return (attn || mlp) && c->cem.precond == MODEL_PRECOND_DLR;
+    case NEEDS_UNTIED:
+        return !attn;
     case NEEDS_HOURGLASS:
         return c->ffn == MODEL_FFN_HOURGLASS && (!list || model__get_sizes(c, field).count > 0);
     case NEEDS_VALUE:

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    MODEL__FIELDS = 46,       /* entries of the table */
+    MODEL__FIELDS = 48,       /* entries of the table */
     MODEL__TEXT = 640,        /* room for a list of accepted words or keys */
     MODEL__SIZE_MAX = 1 << 24 /* largest size; any product of two fits size_t and a double */
 };
@@ -46,6 +46,7 @@ typedef enum model__needs {
     NEEDS_CEM_ATTN,  /* CEM attention */
     NEEDS_CEM_MLP,   /* a CEM feed-forward part */
     NEEDS_PRECOND,   /* a preconditioner with a rank */
+    NEEDS_UNTIED,    /* the attention of a Llama */
     NEEDS_HOURGLASS, /* an hourglass, and of a list that it is not empty */
     NEEDS_VALUE      /* a value other than 0 */
 } model__needs;

@@ -1,70 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Names of the families, and what the fields of a stack of layers must be to each other.
+ * What the fields of a stack of layers must be to each other.
  */
 #include "models/model_config_fields.h"
-#include "models/model_utf8.h"
-
-/* ---- Family names ------------------------------------------------------------------------ */
-
-typedef struct config_family {
-    const char *name;
-    model_family family;
-    bool recurrent, parallel;
-} config_family;
-
-static const config_family config_families[] = {
-    {"nrgpt", MODEL_NRGPT, false, false},         {"gpt", MODEL_GPT, false, false},
-    {"gpt-rec", MODEL_GPT, true, false},          {"gpt-rec-parallel", MODEL_GPT, true, true},
-    {"llama", MODEL_LLAMA, false, false},         {"cem", MODEL_CEM, false, false},
-    {"hourglass", MODEL_HOURGLASS, false, false},
-};
-
-enum { CONFIG_FAMILIES = sizeof config_families / sizeof config_families[0] };
-
-const char *model_config_family_name(const model_config *config)
-{
-    for (size_t i = 0; i < CONFIG_FAMILIES; i++) {
-        const config_family *row = &config_families[i];
-        const bool same = row->recurrent == config->recurrent && row->parallel == config->parallel;
-        if (row->family == config->family && (same || row->family != MODEL_GPT)) {
-            return row->name;
-        }
-    }
-    return "unknown";
-}
-
-kern_status model_config_set_family(model_config *config, const char *name, kern_error *err)
-{
-    char accepted[MODEL__TEXT] = "";
-    for (size_t i = 0; i < CONFIG_FAMILIES; i++) {
-        const config_family *row = &config_families[i];
-        if (strcmp(name, row->name) == 0) {
-            const model_config usual = model_config_default(row->family);
-            config->family = row->family;
-            config->recurrent = row->recurrent;
-            config->parallel = row->parallel;
-            config->attn = usual.attn;
-            config->ffn = usual.ffn;
-            return KERN_OK;
-        }
-        model__append_word(accepted, row->name);
-    }
-    char shown[MODEL_UTF8_QUOTE];
-    model_utf8_quote(shown, name, strlen(name));
-    return kern_raise(err, KERN_INVALID_ARGUMENT, "the model family is \"%s\"; accepted are %s",
-                      shown, accepted);
-}
-
-bool model_config_is_stack(const model_config *config)
-{
-    return (FOR_STACK >> (unsigned)config->family & 1) != 0;
-}
-
-bool model_config_has_layers(const model_config *config)
-{
-    return model_config_is_stack(config) || (config->family == MODEL_GPT && !config->recurrent);
-}
 
 /* ---- Widths ------------------------------------------------------------------------------ */
 
@@ -113,7 +51,8 @@ static double count_attention(const model_config *c)
     const double d = (double)c->n_embed;
     const double wide = (double)model_config_attention_width(c);
     if (c->attn == MODEL_ATTN_LLAMA) {
-        return d + 2 * d * wide + 2 * d * (double)model_config_kv_width(c);
+        const double kv = (double)model_config_kv_width(c);
+        return d + 2 * d * wide + 2 * d * kv + (c->qk_norm ? wide + kv : 0);
     }
     const double diagonals[] = {
         [MODEL_DIAG_SHARED] = 1, [MODEL_DIAG_NONE] = 0, [MODEL_DIAG_PER_HEAD] = (double)c->n_head};
@@ -219,6 +158,23 @@ static kern_status check_step(const model_config *c, kern_error *err)
     return KERN_OK;
 }
 
+static kern_status check_tied(const model_config *c, kern_error *err)
+{
+    if (c->spread != MODEL_SPREAD_CONSTANT) {
+        return kern_raise(
+            err, KERN_INVALID_ARGUMENT,
+            "\"init\" is %s, and a CEM sub-layer leads in and out through one matrix, "
+            "which cannot have two deviations; accepted is constant",
+            model_spread_word(c->spread));
+    }
+    if (c->qk_norm && c->attn == MODEL_ATTN_CEM) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "\"qk_norm\" is true with CEM attention, whose energy has no norm there; "
+                          "accepted is false, or attn llama");
+    }
+    return KERN_OK;
+}
+
 static kern_status check_widths(const model_config *c, kern_error *err)
 {
     const size_t count = c->hourglass.widths.count;
@@ -238,6 +194,7 @@ kern_status model__check_stack(const model_config *c, kern_error *err)
     KERN_TRY(check_heads(c, err));
     if (c->attn == MODEL_ATTN_CEM || c->ffn == MODEL_FFN_CEM) {
         KERN_TRY(check_step(c, err));
+        KERN_TRY(check_tied(c, err));
     }
     return c->ffn == MODEL_FFN_HOURGLASS ? check_widths(c, err) : KERN_OK;
 }

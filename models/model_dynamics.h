@@ -26,9 +26,10 @@
 kern_status model_dynamics_create(dyn_map **out, const model *m, const int32_t *ids, size_t tokens,
                                   kern_error *err);
 
-/* x = the state after the trained number of steps (n_layer) of the trained block, whatever
- * step_scale is, from the map's start. `map` is one that model_dynamics_create made. A chart's
- * scales are pinned there by default. */
+/* x = the state after the trained number of steps of the trained block or part (n_layer, or T of a
+ * CEM sub-layer, or 1), whatever step_scale is, from the map's start. `map` is one that
+ * model_dynamics_create or model_layer_map_create made. A chart's scales are pinned there by
+ * default. */
 void model_dynamics_trained_state(dyn_map *map, double *x);
 
 /* The number c of an update Δ = −c ∇E with respect to the normalised state before its bias, that

@@ -1,277 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_hourglass_dynamics.h"
 
+#include "dyn/dyn_vector.h"
 #include "kernels/kern_lapack.h"
 #include "kernels/kern_size.h"
+#include "models/model_hourglass_start.h"
+#include "models/model_sub_private.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct model_sub {
-    size_t width;  /* D */
-    size_t hidden; /* d_h */
-    double alpha;
-    double epsilon;
-    bool norm_before;
-    bool norm_behind;
-    double *gate; /* d_h × D, and all that follows: owned, one block */
-    double *up;   /* d_h × D */
-    double *down; /* D × d_h */
-    double *gain; /* D */
-    double *n;    /* D: what the projections read */
-    double *q;    /* D: what they give */
-    double *u;    /* D × d_h */
-    double *c;    /* d_h × D */
-    double *core; /* d_h × d_h */
-    int *pivots;  /* d_h, owned */
-};
-
-/* ---- construction -----------------------------------------------------------------------------
- */
-
-static kern_status check(const model *m, size_t layer, size_t k, kern_error *err)
-{
-    const model_config *c = &m->config;
-    if (!model_config_is_stack(c) || c->ffn != MODEL_FFN_HOURGLASS) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "a model of family %s has no hourglass; accepted are models whose ffn is "
-                          "hourglass",
-                          model_config_family_name(c));
-    }
-    if (m->backend->real_size != sizeof(double)) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "an hourglass needs a double-precision model");
-    }
-    if (layer >= c->n_layer || k >= c->hourglass.k) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "sub-MLP %zu of layer %zu is not within 0 to %zu of 0 to %zu", k, layer,
-                          c->hourglass.k - 1, c->n_layer - 1);
-    }
-    return KERN_OK;
-}
-
-/* Copies a tensor of the sub-MLP; ones where the model has none of that name. */
-static void load(double *to, const model *m, const char *name, size_t count)
-{
-    const model_param *p = model_params_find(&m->params, name);
-    for (size_t i = 0; i < count; i++) {
-        to[i] = p != NULL ? model_value_get(m, p->offset + i) : 1.0;
-    }
-}
-
-static void load_all(model_sub *s, const model *m, size_t layer, size_t k)
-{
-    const size_t area = s->width * s->hidden;
-    const bool shared = m->config.hourglass.gain == MODEL_GAIN_SHARED;
-    char name[MODEL_PARAM_NAME];
-    (void)snprintf(name, sizeof name, "layers.%zu.hg.%zu.w_gate", layer, k);
-    load(s->gate, m, name, area);
-    (void)snprintf(name, sizeof name, "layers.%zu.hg.%zu.w_up", layer, k);
-    load(s->up, m, name, area);
-    (void)snprintf(name, sizeof name, "layers.%zu.hg.%zu.w_down", layer, k);
-    load(s->down, m, name, area);
-    if (shared) {
-        (void)snprintf(name, sizeof name, "layers.%zu.hg.norm", layer);
-    } else {
-        (void)snprintf(name, sizeof name, "layers.%zu.hg.%zu.norm", layer, k);
-    }
-    load(s->gain, m, name, s->width);
-}
-
-static kern_status reserve(model_sub *s, kern_error *err)
-{
-    const size_t area = s->width * s->hidden;
-    size_t core;
-    size_t total;
-    size_t bytes;
-    if (kern_size_mul(s->hidden, s->hidden, &core) &&
-        kern_size_add(core, 5 * area + 3 * s->width, &total) &&
-        kern_size_mul(total, sizeof(double), &bytes)) {
-        s->gate = malloc(bytes);
-        s->pivots = malloc((s->hidden + 1) * sizeof *s->pivots);
-    }
-    if (s->gate == NULL || s->pivots == NULL) {
-        return kern_raise(err, KERN_NO_MEMORY, "no memory for a sub-MLP of %zu by %zu", s->width,
-                          s->hidden);
-    }
-    s->up = s->gate + area;
-    s->down = s->up + area;
-    s->u = s->down + area;
-    s->c = s->u + area;
-    s->gain = s->c + area;
-    s->n = s->gain + s->width;
-    s->q = s->n + s->width;
-    s->core = s->q + s->width;
-    return KERN_OK;
-}
-
-kern_status model_sub_create(model_sub **out, const model *m, size_t layer, size_t k,
-                             kern_error *err)
-{
-    const model_config *c = &m->config;
-    *out = NULL;
-    KERN_TRY(check(m, layer, k, err));
-    model_sub *s = calloc(1, sizeof *s);
-    if (s == NULL) {
-        return kern_raise(err, KERN_NO_MEMORY, "no memory for a sub-MLP");
-    }
-    s->width = c->n_embed;
-    s->hidden = model_config_sub_width(c, layer, k);
-    s->alpha = c->hourglass.alpha;
-    s->epsilon = c->norm_eps;
-    s->norm_behind = c->hourglass.norm == MODEL_SANDGLASS_D;
-    s->norm_before =
-        c->hourglass.norm == MODEL_SANDGLASS_A || c->hourglass.norm == MODEL_SANDGLASS_C;
-    const kern_status status = reserve(s, err);
-    if (status != KERN_OK) {
-        model_sub_destroy(s);
-        return status;
-    }
-    load_all(s, m, layer, k);
-    *out = s;
-    return KERN_OK;
-}
-
-void model_sub_destroy(model_sub *s)
-{
-    if (s != NULL) {
-        free(s->gate);
-        free(s->pivots);
-        free(s);
-    }
-}
-
-size_t model_sub_hidden(const model_sub *s)
-{
-    return s->hidden;
-}
-
-/* ---- one sub-MLP ------------------------------------------------------------------------------
- */
-
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
-
-static double root_mean_square(const double *x, size_t n, double epsilon)
-{
-    return sqrt(dot(x, x, n) / (double)n + epsilon);
-}
-
-/* silu z and its derivative. */
-static double silu(double z, double *slope)
-{
-    const double e = exp(-fabs(z));
-    const double logistic = z >= 0 ? 1 / (1 + e) : e / (1 + e);
-    *slope = logistic * (1 + z * (1 - logistic));
-    return z * logistic;
-}
-
-/* Row of C behind the norm: w through diag(g)(I − hhᵀ/(Dσ²))/σ. */
-static void pull_row(const model_sub *s, const double *h, double sigma, double *w)
-{
-    const size_t d = s->width;
-    for (size_t j = 0; j < d; j++) {
-        w[j] *= s->gain[j];
-    }
-    const double along = dot(w, h, d) / ((double)d * sigma * sigma);
-    for (size_t j = 0; j < d; j++) {
-        w[j] = (w[j] - along * h[j]) / sigma;
-    }
-}
-
-/* Hidden unit i: its value, and its row of C. */
-static double evaluate_unit(const model_sub *s, const double *h, double sigma, size_t i, double *c)
-{
-    const size_t d = s->width;
-    const double *gate = s->gate + i * d;
-    const double *up = s->up + i * d;
-    double slope;
-    const double value = silu(dot(gate, s->n, d), &slope);
-    const double b = dot(up, s->n, d);
-    if (c != NULL) {
-        for (size_t j = 0; j < d; j++) {
-            c[i * d + j] = b * slope * gate[j] + value * up[j];
-        }
-        if (s->norm_before) {
-            pull_row(s, h, sigma, c + i * d);
-        }
-    }
-    return value * b;
-}
-
-/* f = α q, or α g ⊙ q/σ with a norm behind, and U likewise. */
-static void finish(const model_sub *s, double *f, double *u)
-{
-    const size_t d = s->width;
-    const double sigma = s->norm_behind ? root_mean_square(s->q, d, s->epsilon) : 1;
-    for (size_t j = 0; j < d; j++) {
-        f[j] = s->alpha * (s->norm_behind ? s->gain[j] * s->q[j] / sigma : s->q[j]);
-    }
-    for (size_t i = 0; u != NULL && i < s->hidden; i++) {
-        double along = 0;
-        for (size_t j = 0; s->norm_behind && j < d; j++) {
-            along += s->q[j] * s->down[j * s->hidden + i] / ((double)d * sigma * sigma);
-        }
-        for (size_t j = 0; j < d; j++) {
-            const double w = s->down[j * s->hidden + i] - along * s->q[j];
-            u[j * s->hidden + i] = s->alpha * (s->norm_behind ? s->gain[j] * w / sigma : w);
-        }
-    }
-}
-
-void model_sub_evaluate(model_sub *s, const double *h, double *f, double *u, double *c)
-{
-    const size_t d = s->width;
-    const double sigma = s->norm_before ? root_mean_square(h, d, s->epsilon) : 1;
-    for (size_t j = 0; j < d; j++) {
-        s->n[j] = s->norm_before ? s->gain[j] * h[j] / sigma : h[j];
-        s->q[j] = 0;
-    }
-    for (size_t i = 0; i < s->hidden; i++) {
-        const double value = evaluate_unit(s, h, sigma, i, c);
-        for (size_t j = 0; j < d; j++) {
-            s->q[j] += value * s->down[j * s->hidden + i];
-        }
-    }
-    finish(s, f, u);
-}
-
-/* I + C U into the core, with U and C at h in their places; f is left in n. */
-static void make_core(model_sub *s, const double *h)
-{
-    const size_t r = s->hidden;
-    model_sub_evaluate(s, h, s->n, s->u, s->c);
-    for (size_t i = 0; i < r; i++) {
-        for (size_t k = 0; k < r; k++) {
-            double sum = i == k ? 1 : 0;
-            for (size_t j = 0; j < s->width; j++) {
-                sum += s->c[i * s->width + j] * s->u[j * r + k];
-            }
-            s->core[i * r + k] = sum;
-        }
-    }
-}
-
-kern_status model_sub_multipliers(model_sub *s, const double *h, double *re, double *im,
-                                  kern_error *err)
-{
-    make_core(s, h);
-    return kern_lapack_eigenvalues(s->hidden, s->core, re, im, err);
-}
-
-kern_status model_sub_log_abs_det(model_sub *s, const double *h, double *value, kern_error *err)
-{
-    make_core(s, h);
-    return kern_lapack_lu(s->hidden, s->core, s->pivots, value, err);
-}
 
 /* ---- a layer ----------------------------------------------------------------------------------
  */
@@ -288,6 +27,9 @@ typedef struct follower {
     double *start;    /* h_0 */
     double *together; /* Σ f_k(h_0) */
     double *row;      /* Jᵀ of a direction */
+    double *moves;    /* (K + 1) × tokens × D, owned: f of every sub-MLP, and their sum */
+    size_t tokens;
+    size_t token; /* that is followed */
 } follower;
 
 static void follower_fini(follower *w)
@@ -297,15 +39,21 @@ static void follower_fini(follower *w)
     }
     free(w->subs);
     free(w->h);
+    free(w->moves);
 }
 
-static kern_status follower_init(follower *w, const model *m, size_t layer, kern_error *err)
+static kern_status follower_init(follower *w, const model *m, size_t layer, size_t tokens,
+                                 kern_error *err)
 {
     const size_t d = m->config.n_embed;
-    *w = (follower){.k = m->config.hourglass.k, .width = d};
+    size_t moves;
+    *w = (follower){.k = m->config.hourglass.k, .width = d, .tokens = tokens};
+    if (kern_size_mul((w->k + 1) * d, tokens, &moves)) {
+        w->moves = calloc(moves + 1, sizeof *w->moves);
+    }
     w->subs = calloc(w->k, sizeof *w->subs);
     w->h = calloc(7 * d, sizeof *w->h);
-    if (w->subs == NULL || w->h == NULL) {
+    if (w->subs == NULL || w->h == NULL || w->moves == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "no memory for %zu sub-MLPs", w->k);
     }
     double **const vectors[] = {&w->next, &w->f, &w->before, &w->start, &w->together, &w->row};
@@ -348,7 +96,7 @@ static double frobenius(const model_sub *s)
             for (size_t j = 0; j < d; j++) {
                 uu += s->u[j * r + i] * s->u[j * r + k];
             }
-            sum += uu * dot(s->c + i * d, s->c + k * d, d);
+            sum += uu * dyn_vector_dot(s->c + i * d, s->c + k * d, d);
         }
     }
     return sum;
@@ -360,10 +108,10 @@ static double angular(const follower *w, const model_sub *s, double square, doub
 {
     const size_t d = w->width;
     apply_jacobian(s, false, w->h, w->row);
-    const double right = dot(w->row, w->row, d) / (size * size);
-    const double corner = dot(w->row, w->next, d) / (size * grown);
+    const double right = dyn_vector_dot(w->row, w->row, d) / (size * size);
+    const double corner = dyn_vector_dot(w->row, w->next, d) / (size * grown);
     apply_jacobian(s, true, w->next, w->row);
-    const double left = dot(w->row, w->row, d) / (grown * grown);
+    const double left = dyn_vector_dot(w->row, w->row, d) / (grown * grown);
     const double rest = square - right - left + corner * corner;
     return size * size / (grown * grown) * (rest > 0 ? rest : 0);
 }
@@ -377,14 +125,14 @@ static kern_status follow_sub(follower *w, size_t k, double share, model_hourgla
     model_sub_report *r = &out->subs[k];
     const size_t d = w->width;
     double determinant;
-    make_core(s, w->h);
+    model__sub_make_core(s, w->h);
     memcpy(w->f, s->n, d * sizeof *w->f);
     for (size_t j = 0; j < d; j++) {
         w->next[j] = w->h[j] + w->f[j];
     }
-    const double size = sqrt(dot(w->h, w->h, d));
-    const double grown = sqrt(dot(w->next, w->next, d));
-    const double moved = sqrt(dot(w->f, w->f, d));
+    const double size = sqrt(dyn_vector_dot(w->h, w->h, d));
+    const double grown = sqrt(dyn_vector_dot(w->next, w->next, d));
+    const double moved = sqrt(dyn_vector_dot(w->f, w->f, d));
     const double square = frobenius(s);
     const double angle = angular(w, s, square, size, grown);
     KERN_TRY(kern_lapack_lu(s->hidden, s->core, s->pivots, &determinant, err));
@@ -394,10 +142,12 @@ static kern_status follow_sub(follower *w, size_t k, double share, model_hourgla
     r->gain += share * sqrt(square / (double)d);
     r->angular_gain += share * sqrt(angle / (double)(d - 1));
     if (k > 0) {
-        out->subs[k - 1].turn +=
-            share * dot(w->f, w->before, d) / (moved * sqrt(dot(w->before, w->before, d)));
+        out->subs[k - 1].turn += share * dyn_vector_dot(w->f, w->before, d) /
+                                 (moved * sqrt(dyn_vector_dot(w->before, w->before, d)));
     }
     memcpy(w->before, w->f, d * sizeof *w->f);
+    memcpy(w->moves + (k * w->tokens + w->token) * d, w->f, d * sizeof *w->f);
+    dyn_vector_add(w->moves + (w->k * w->tokens + w->token) * d, 1.0, w->f, d);
     memcpy(w->h, w->next, d * sizeof *w->h);
     return KERN_OK;
 }
@@ -423,27 +173,26 @@ static kern_status follow_token(follower *w, double share, model_hourglass_repor
         const double difference = w->h[j] - w->start[j] - w->together[j];
         gap += difference * difference;
     }
-    out->parallel_gap += share * sqrt(gap / dot(w->together, w->together, d));
+    out->parallel_gap += share * sqrt(gap / dyn_vector_dot(w->together, w->together, d));
     return KERN_OK;
 }
 
-/* Where the sub-MLPs begin: the part's input, or that normalised under variants B and C. */
-static void load_start(follower *w, const model *m, size_t layer, const double *h)
+/* (Σ_a |f_a|²)² / Σ_ab (f_a·f_b)² of the moves of sub-MLP k, or of all together for k = K: traces
+ * of S = Σ f fᵀ and of its square, which are those of the Gram matrix too. */
+static double participation(const follower *w, size_t k)
 {
-    const model_hourglass *c = &m->config.hourglass;
     const size_t d = w->width;
-    char name[MODEL_PARAM_NAME];
-    memcpy(w->h, h, d * sizeof *h);
-    if (c->norm != MODEL_SANDGLASS_B && c->norm != MODEL_SANDGLASS_C) {
-        return;
+    const double *f = w->moves + k * w->tokens * d;
+    double trace = 0;
+    double square = 0;
+    for (size_t a = 0; a < w->tokens; a++) {
+        for (size_t b = 0; b <= a; b++) {
+            const double product = dyn_vector_dot(f + a * d, f + b * d, d);
+            trace += a == b ? product : 0;
+            square += (a == b ? 1 : 2) * product * product;
+        }
     }
-    (void)snprintf(name, sizeof name, "layers.%zu.%s", layer,
-                   c->norm == MODEL_SANDGLASS_B ? "hg.0.norm" : "norm2");
-    load(w->row, m, name, d);
-    const double sigma = root_mean_square(h, d, m->config.norm_eps);
-    for (size_t j = 0; j < d; j++) {
-        w->h[j] = w->row[j] * h[j] / sigma;
-    }
+    return square > 0 ? trace * trace / square : (double)NAN;
 }
 
 static kern_status report_init(model_hourglass_report *out, const follower *w, kern_error *err)
@@ -469,18 +218,21 @@ kern_status model_hourglass_diagnose(const model *m, size_t layer, const double 
 {
     follower w = {0};
     *out = (model_hourglass_report){0};
-    KERN_TRY(check(m, layer, 0, err));
-    kern_status status = follower_init(&w, m, layer, err);
+    KERN_TRY(model__sub_check(m, layer, 0, err));
+    kern_status status = follower_init(&w, m, layer, tokens, err);
     if (status == KERN_OK) {
         status = report_init(out, &w, err);
     }
     for (size_t i = 0; status == KERN_OK && i < tokens; i++) {
-        load_start(&w, m, layer, h + i * w.width);
+        w.token = i;
+        (void)model__hourglass_start(m, layer, h + i * w.width, w.row, w.h);
         status = follow_token(&w, 1.0 / (double)tokens, out, err);
     }
     for (size_t k = 0; status == KERN_OK && k < w.k; k++) {
         out->log_abs_det += out->subs[k].log_abs_det;
+        out->subs[k].participation = participation(&w, k);
     }
+    out->participation = status == KERN_OK ? participation(&w, w.k) : (double)NAN;
     follower_fini(&w);
     if (status != KERN_OK) {
         model_hourglass_report_fini(out);

@@ -1,37 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Dynamics of one sub-MLP of an hourglass, per token: its Jacobian has the form J = I + U C with U
- * D × d_h and C d_h × D, so that what the bottleneck does is in the d_h × d_h matrix M = C U: spec
- * J = {1, D − d_h times} ∪ spec(I + M),   ln|det J| = ln|det(I + M)|, ‖J‖_F² = D + 2 tr M + tr(UᵀU
- * CCᵀ), and wᵀh does not change for any w ⟂ col U. (With d_h > D, d_h − D of the numbers of I + M
- * are 1.) All of it is proved in two lines from det(λI − UC) = λ^(D−d_h) det(λI − CU); nothing here
- * is from the paper. Under variants B and C the sub-MLPs run on the normalised input of the part.
+ * What the sub-MLPs of a layer do to the tokens of a prompt, one behind the other.
  */
 #ifndef BASIN_MODEL_HOURGLASS_DYNAMICS_H
 #define BASIN_MODEL_HOURGLASS_DYNAMICS_H
 
-#include "models/model.h"
-
-typedef struct model_sub model_sub;
-
-/* Sub-MLP k of layer `layer` of a model in double precision with an hourglass, which must outlive
- * it. KERN_INVALID_ARGUMENT for other models and numbers outside. */
-kern_status model_sub_create(model_sub **out, const model *m, size_t layer, size_t k,
-                             kern_error *err);
-void model_sub_destroy(model_sub *s);
-
-size_t model_sub_hidden(const model_sub *s);
-
-/* f = α f_k(h), D numbers; u (D × d_h) and c (d_h × D), both or neither NULL, receive J = I + U C.
- */
-void model_sub_evaluate(model_sub *s, const double *h, double *f, double *u, double *c);
-
-/* The d_h multipliers of J that may differ from 1, in LAPACK's order. Cost O(d_h² D + d_h³). */
-kern_status model_sub_multipliers(model_sub *s, const double *h, double *re, double *im,
-                                  kern_error *err);
-
-/* ln|det J|, −∞ where it is singular. */
-kern_status model_sub_log_abs_det(model_sub *s, const double *h, double *value, kern_error *err);
+#include "models/model_sub.h"
 
 /* One sub-MLP, means over tokens. With ĥ = h/|h| and h′ = h + f, the angular Jacobian is A =
  * (|h|/|h′|) (I − ĥ′ĥ′ᵀ) J (I − ĥĥᵀ): what later norms see. */
@@ -43,6 +17,9 @@ typedef struct model_sub_report {
     double gain;         /* ‖J‖_F/√D */
     double angular_gain; /* ‖A‖_F/√(D−1); NaN when D = 1 */
     double turn;         /* cos of the angle between f and the next sub-MLP's; NaN for the last */
+    /* (tr S)²/tr S² of S = Σ f fᵀ over all tokens, no mean: the number of directions that it moves
+     * them in, from 1 to min(tokens, D); NaN when nothing moves. */
+    double participation;
 } model_sub_report;
 
 typedef struct model_hourglass_report {
@@ -51,6 +28,7 @@ typedef struct model_hourglass_report {
     double coverage;        /* κ = Σ d_h / D */
     size_t conserved;       /* directions that the whole part leaves alone: max(0, D − Σ d_h) */
     double log_abs_det;     /* Σ over sub-MLPs */
+    double participation;   /* of h_K − h_0 */
     double parallel_gap; /* |h_K − (h_0 + Σ f_k(h_0))| / |Σ f_k(h_0)|: 0 where the stack is no more
                           * than one wide layer */
 } model_hourglass_report;

@@ -21,12 +21,7 @@ kern_status model__layer_check(const model *m, size_t layer, size_t tokens, kern
         return kern_raise(err, KERN_INVALID_ARGUMENT, "layer %zu is not within 0 to %zu", layer,
                           m->config.n_layer - 1);
     }
-    if (tokens == 0 || tokens > m->config.block_size) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "a prompt of %zu tokens is not within 1 to the model's block of %zu",
-                          tokens, m->config.block_size);
-    }
-    return KERN_OK;
+    return model_check_prompt(m, NULL, tokens, err);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
@@ -76,21 +71,30 @@ kern_status model__layer_evaluate(const model *m, kern_graph *graph, kern_value 
     return status;
 }
 
+kern_status model__layer_adopt(model_map **out, model_builder *b, const model *m, kern_value input,
+                               kern_value next, kern_error *err)
+{
+    kern_graph_keep(b->graph, next);
+    const kern_status status = kern_graph_finish(b->graph, err);
+    if (status != KERN_OK) {
+        kern_graph_destroy(b->graph);
+        return status;
+    }
+    return model_map_adopt(out, m, b->graph, input, next, b->tokens, err);
+}
+
+kern_status model__layer_part(model_map **out, const model *m, size_t layer, model_layer_part part,
+                              size_t tokens, kern_error *err)
+{
+    model_builder b;
+    kern_value input;
+    KERN_TRY(model__layer_begin(&b, m, tokens, false, &input, err));
+    const kern_value next = model_sublayer_get(&m->config, part)->build(&b, layer, input);
+    return model__layer_adopt(out, &b, m, input, next, err);
+}
+
 /* ---- prompts ----------------------------------------------------------------------------------
  */
-
-kern_status model__layer_check_ids(const model *m, const int32_t *ids, size_t tokens,
-                                   kern_error *err)
-{
-    for (size_t i = 0; i < tokens; i++) {
-        if (ids[i] < 0 || (size_t)ids[i] >= m->config.vocab_size) {
-            return kern_raise(err, KERN_INVALID_ARGUMENT,
-                              "token %zu has id %d, accepted are 0 to %zu", i, (int)ids[i],
-                              m->config.vocab_size - 1);
-        }
-    }
-    return KERN_OK;
-}
 
 /* The feed-forward part reads what attention makes of the layer's input, in place. */
 static kern_status apply_attention(const model *m, size_t layer, size_t tokens, double *h,
@@ -109,7 +113,7 @@ kern_status model_layer_input(const model *m, size_t layer, model_layer_part par
                               const int32_t *ids, size_t tokens, double *h, kern_error *err)
 {
     KERN_TRY(model__layer_check(m, layer, tokens, err));
-    KERN_TRY(model__layer_check_ids(m, ids, tokens, err));
+    KERN_TRY(model_check_prompt(m, ids, tokens, err));
     const model_graph_options options = {.batch = 1,
                                          .tokens = tokens,
                                          .steps = m->config.n_layer,

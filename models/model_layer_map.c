@@ -1,39 +1,37 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_layer_map.h"
 
-#include "kernels/kern_size.h"
+#include "models/model_bottleneck.h"
 #include "models/model_cem.h"
 #include "models/model_layer_private.h"
-#include "models/model_map.h"
+#include "models/model_scaled.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* States of the workspace, whole groups of tangents; see model_dynamics. */
-enum { WORK_STATES = 2 * DYN_MAP_GROUP };
 
 /* What a history is made of, as inputs of the step's graph. */
 enum { HISTORY_C, HISTORY_KEYS, HISTORY_VALUES, HISTORY_START, HISTORY_PARTS };
 
+enum { LAYER_NAME = 64 };
+
 typedef struct layer_map {
-    dyn_map_kind kind;
+    model_scaled base; /* first: what the shared functions see */
     const model *m;
     size_t layer;
     model_layer_part part;
-    model_map *map;
     kern_value energy; /* rows × 1, or KERN_NO_VALUE */
     kern_value history[HISTORY_PARTS];
-    double *h;    /* the part's input; owned, tokens × D */
-    double *work; /* WORK_STATES states, behind h */
+    model_bottleneck *bottleneck; /* owned; NULL without */
+    double *h;                    /* the part's input; owned, tokens × D */
+    char name[LAYER_NAME];
 } layer_map;
-
-static const dyn_param layer_params[] = {
-    {"step_scale", 1.0, "factor of the update; 1 is the trained step"}};
 
 static void layer_map_destroy(layer_map *l)
 {
     if (l != NULL) {
-        model_map_destroy(l->map);
+        model_scaled_fini(&l->base);
+        model_bottleneck_destroy(l->bottleneck);
         free(l->h);
         free(l);
     }
@@ -42,85 +40,22 @@ static void layer_map_destroy(layer_map *l)
 /* ---- the map's functions ----------------------------------------------------------------------
  */
 
-static size_t bytes(const dyn_map *map)
-{
-    return map->size * sizeof(double);
-}
-
-static void scale_update(const dyn_map *map, const double *from, double *to)
-{
-    const double s = map->params[0];
-    for (size_t i = 0; s != 1.0 && i < map->size; i++) {
-        to[i] = from[i] + s * (to[i] - from[i]);
-    }
-}
-
-static void step(dyn_map *map, const double *x, double *y)
-{
-    const layer_map *l = map->data;
-    model_map_step(l->map, x, l->work);
-    scale_update(map, x, l->work);
-    memcpy(y, l->work, bytes(map));
-}
-
-/* v + s (J v − v) through the workspace, since jv may be v; y last, since it may be x. */
-static void push(dyn_map *map, const double *x, size_t k, const double *v, bool own, double *y,
-                 double *jv)
-{
-    const layer_map *l = map->data;
-    for (size_t first = 0; first < k; first += WORK_STATES) {
-        const size_t count = kern_size_min(WORK_STATES, k - first);
-        model_map_jvp_many(l->map, x, count, v + first * map->size, own, NULL, l->work);
-        for (size_t i = 0; i < count; i++) {
-            scale_update(map, v + (first + i) * map->size, l->work + i * map->size);
-        }
-        memcpy(jv + first * map->size, l->work, count * bytes(map));
-    }
-    if (y != NULL) {
-        step(map, x, y);
-    }
-}
-
-static void jvp(dyn_map *map, const double *x, const double *v, double *y, double *jv)
-{
-    push(map, x, 1, v, false, y, jv);
-}
-
-static void jvp_many(dyn_map *map, const double *x, size_t k, const double *v, double *y,
-                     double *jv)
-{
-    push(map, x, k, v, false, y, jv);
-}
-
-static void jvp_blocks(dyn_map *map, const double *x, size_t k, const double *v, double *y,
-                       double *jv)
-{
-    push(map, x, k, v, true, y, jv);
-}
-
-static void vjp(dyn_map *map, const double *x, const double *w, double *jtw)
-{
-    const layer_map *l = map->data;
-    model_map_vjp(l->map, x, w, l->work);
-    scale_update(map, w, l->work);
-    memcpy(jtw, l->work, bytes(map));
-}
-
 static void block_energies(dyn_map *map, const double *x, double *energies)
 {
     const layer_map *l = map->data;
-    memcpy(energies, model_map_observe(l->map, x, l->energy), map->block_count * sizeof *energies);
+    memcpy(energies, model_map_observe(l->base.block, x, l->energy),
+           map->block_count * sizeof *energies);
 }
 
-static double energy(dyn_map *map, const double *x)
+/* With a scaled update J = I + s U C. */
+static void block_factors(dyn_map *map, const double *x, size_t block, double *u, double *c)
 {
     const layer_map *l = map->data;
-    const double *by_tokens = model_map_observe(l->map, x, l->energy);
-    double sum = 0;
-    for (size_t i = 0; i < map->block_count; i++) {
-        sum += by_tokens[i];
+    const size_t d = map->block_width;
+    model_bottleneck_evaluate(l->bottleneck, x + block * d, u, c);
+    for (size_t i = 0; map->params[0] != 1.0 && i < d * map->block_rank; i++) {
+        u[i] *= map->params[0];
     }
-    return sum;
 }
 
 static void fini(dyn_map *map)
@@ -218,19 +153,6 @@ static kern_status history_make(history *h, const layer_map *l, const model_cem_
                                  err);
 }
 
-/* Hands a graph with its result over to the map. */
-static kern_status adopt(layer_map *l, model_builder *b, kern_value input, kern_value next,
-                         kern_error *err)
-{
-    kern_graph_keep(b->graph, next);
-    const kern_status status = kern_graph_finish(b->graph, err);
-    if (status != KERN_OK) {
-        kern_graph_destroy(b->graph);
-        return status;
-    }
-    return model_map_adopt(&l->map, l->m, b->graph, input, next, b->tokens, err);
-}
-
 static kern_status build_descent(layer_map *l, const model_cem_energy *energy_of, const history *h,
                                  size_t tokens, kern_error *err)
 {
@@ -238,10 +160,10 @@ static kern_status build_descent(layer_map *l, const model_cem_energy *energy_of
     kern_value input;
     KERN_TRY(model__layer_begin(&b, l->m, tokens, true, &input, err));
     const kern_value next = build_step(l, &b, energy_of, h->shapes, input);
-    KERN_TRY(adopt(l, &b, input, next, err));
+    KERN_TRY(model__layer_adopt(&l->base.block, &b, l->m, input, next, err));
     for (size_t i = 0; i < HISTORY_PARTS; i++) {
         if (l->history[i] != KERN_NO_VALUE) {
-            model_map_set_input(l->map, l->history[i], h->values[i]);
+            model_map_set_input(l->base.block, l->history[i], h->values[i]);
         }
     }
     return KERN_OK;
@@ -265,12 +187,11 @@ static kern_status build_cem(layer_map *l, const model_cem_energy *energy_of, si
 /* A part as a whole; its start is its input. */
 static kern_status build_whole(layer_map *l, size_t tokens, double *start, kern_error *err)
 {
-    model_builder b;
-    kern_value input;
-    KERN_TRY(model__layer_begin(&b, l->m, tokens, false, &input, err));
-    const kern_value next = model_sublayer_get(&l->m->config, l->part)->build(&b, l->layer, input);
+    if (l->base.kind.block_factors != NULL) {
+        KERN_TRY(model_bottleneck_create(&l->bottleneck, l->m, l->layer, err));
+    }
     memcpy(start, l->h, tokens * l->m->config.n_embed * sizeof *start);
-    return adopt(l, &b, input, next, err);
+    return model__layer_part(&l->base.block, l->m, l->layer, l->part, tokens, err);
 }
 
 /* A norm in front of the whole update takes away the scale. That is so for a CEM step with the norm
@@ -292,50 +213,60 @@ static dyn_gauge find_gauge(const model_config *c, model_layer_part part)
 
 static kern_status clone(dyn_map **out, const dyn_map *map, kern_error *err);
 
-static void fill_kind(layer_map *l, bool has_energy)
+/* Rank of what the part adds to the identity, where that has a form of its own. */
+static size_t find_rank(const model *m, size_t layer, model_layer_part part)
 {
-    l->kind = (dyn_map_kind){.name = model_config_family_name(&l->m->config),
-                             .formula = "x + step_scale (F(x) - x), F one step of a layer's part",
-                             .step = step,
-                             .jvp = jvp,
-                             .jvp_many = jvp_many,
-                             .jvp_blocks = jvp_blocks,
-                             .vjp = vjp,
-                             .energy = has_energy ? energy : NULL,
-                             .block_energies = has_energy ? block_energies : NULL,
-                             .clone = clone,
-                             .fini = fini};
+    return part == MODEL_LAYER_FFN ? model_bottleneck_rank(&m->config, layer) : 0;
+}
+
+static layer_map *reserve(const model *m, size_t layer, model_layer_part part, const double *h,
+                          size_t tokens)
+{
+    const size_t size = tokens * m->config.n_embed;
+    layer_map *l = calloc(1, sizeof *l);
+    if (l == NULL) {
+        return NULL;
+    }
+    *l = (layer_map){.m = m, .layer = layer, .part = part, .energy = KERN_NO_VALUE};
+    l->h = malloc((size + 1) * sizeof *l->h);
+    if (l->h == NULL) {
+        free(l);
+        return NULL;
+    }
+    memcpy(l->h, h, size * sizeof *h);
+    (void)snprintf(l->name, sizeof l->name, "%s layer %zu %s", model_config_family_name(&m->config),
+                   layer, model_layer_part_word(part));
+    model_scaled_init(&l->base, l->name, "x + step_scale (F(x) - x), F one step of a layer's part");
+    l->base.trained = model_layer_map_steps(m, part);
+    l->base.kind.clone = clone;
+    l->base.kind.fini = fini;
+    if (find_energy(&m->config, part) != NULL) {
+        model_scaled_add_energy(&l->base, block_energies);
+    }
+    if (find_rank(m, layer, part) > 0) {
+        l->base.kind.block_factors = block_factors;
+    }
+    return l;
 }
 
 kern_status model_layer_map_create_at(dyn_map **out, const model *m, size_t layer,
                                       model_layer_part part, const double *h, size_t tokens,
                                       kern_error *err)
 {
-    const size_t size = tokens * m->config.n_embed;
     *out = NULL;
     KERN_TRY(model__layer_check(m, layer, tokens, err));
-    layer_map *l = calloc(1, sizeof *l);
-    if (l != NULL) {
-        *l = (layer_map){.m = m, .layer = layer, .part = part, .energy = KERN_NO_VALUE};
-        l->h = malloc((1 + WORK_STATES) * size * sizeof *l->h);
-    }
-    if (l == NULL || l->h == NULL) {
-        free(l);
+    const model_cem_energy *energy_of = find_energy(&m->config, part);
+    layer_map *l = reserve(m, layer, part, h, tokens);
+    if (l == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "no memory for a map of %zu tokens", tokens);
     }
-    l->work = l->h + size;
-    memcpy(l->h, h, size * sizeof *h);
-    const model_cem_energy *energy_of = find_energy(&m->config, part);
-    fill_kind(l, energy_of != NULL);
-    kern_status status = dyn_map_create(out, &l->kind, size, layer_params, 1, err);
+    kern_status status = model_scaled_create(out, &l->base, tokens, m->config.n_embed, err);
     if (status != KERN_OK) {
         layer_map_destroy(l);
         return status;
     }
-    (*out)->data = l;
-    (*out)->block_count = tokens;
-    (*out)->block_width = m->config.n_embed;
     (*out)->gauge = find_gauge(&m->config, part);
+    (*out)->block_rank = find_rank(m, layer, part);
     status = energy_of != NULL ? build_cem(l, energy_of, tokens, (*out)->start, err)
                                : build_whole(l, tokens, (*out)->start, err);
     if (status != KERN_OK) {
@@ -349,8 +280,7 @@ static kern_status clone(dyn_map **out, const dyn_map *map, kern_error *err)
 {
     const layer_map *l = map->data;
     KERN_TRY(model_layer_map_create_at(out, l->m, l->layer, l->part, l->h, map->block_count, err));
-    memcpy((*out)->start, map->start, bytes(map));
-    (*out)->params[0] = map->params[0];
+    model_scaled_copy(*out, map);
     return KERN_OK;
 }
 

@@ -10,7 +10,8 @@
  * applies it once; as an iteration it is the weight-tied variant of itself.
  *
  * The one parameter, step_scale s, scales the update, x' = x + s (F(x) − x); for CEM it scales η.
- * The start is the part's input at the prompt (normalised under norm = once).
+ * The start is the part's input at the prompt (normalised under norm = once). The map's name says
+ * which part it is, as "cem layer 1 mlp".
  */
 #ifndef BASIN_MODEL_LAYER_MAP_H
 #define BASIN_MODEL_LAYER_MAP_H

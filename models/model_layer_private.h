@@ -6,18 +6,23 @@
 #define BASIN_MODEL_LAYER_PRIVATE_H
 
 #include "models/model_layer_map.h"
+#include "models/model_map.h"
 
 /* KERN_INVALID_ARGUMENT unless `m` is a stack in double precision with that layer and a block that
  * holds so many tokens. */
 kern_status model__layer_check(const model *m, size_t layer, size_t tokens, kern_error *err);
 
-/* KERN_INVALID_ARGUMENT for an id outside the vocabulary. */
-kern_status model__layer_check_ids(const model *m, const int32_t *ids, size_t tokens,
-                                   kern_error *err);
-
 /* Starts a graph for one sequence with its rows as input. The caller owns b->graph. */
 kern_status model__layer_begin(model_builder *b, const model *m, size_t tokens, bool energies,
                                kern_value *input, kern_error *err);
+
+/* The whole part with its residual connection as a map, as the model applies it. */
+kern_status model__layer_part(model_map **out, const model *m, size_t layer, model_layer_part part,
+                              size_t tokens, kern_error *err);
+
+/* Takes a graph with its result over into a map, also on failure. */
+kern_status model__layer_adopt(model_map **out, model_builder *b, const model *m, kern_value input,
+                               kern_value next, kern_error *err);
 
 /* Computes kept values of `graph`, which is destroyed, at the input h into out[i]; absent values
  * and NULL places are skipped. */

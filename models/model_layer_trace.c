@@ -4,7 +4,7 @@
 #include "kernels/kern_size.h"
 #include "models/model_forward.h"
 #include "models/model_hdf5.h"
-#include "models/model_layer_private.h"
+#include "models/model_layer_map.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,12 +25,7 @@ static kern_status check(const model *m, const int32_t *ids, size_t tokens, kern
                           "a model of family %s has no energy to trace; accepted are nrgpt and cem",
                           model_config_family_name(c));
     }
-    if (tokens == 0 || tokens > c->block_size) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "a prompt of %zu tokens is not within 1 to the model's block of %zu",
-                          tokens, c->block_size);
-    }
-    return model__layer_check_ids(m, ids, tokens, err);
+    return model_check_prompt(m, ids, tokens, err);
 }
 
 static kern_status reserve(model_layer_trace *t, const model_config *c, const size_t steps[2],
@@ -78,6 +73,11 @@ static void collect(model_layer_trace *t, const model_forward *f)
             }
         }
     }
+}
+
+const char *model_layer_energy_unit(model_layer_part part)
+{
+    return part == MODEL_LAYER_ATTN ? "score" : "gate*preactivation^2";
 }
 
 /* Energies are sums of terms no larger than themselves by orders of magnitude, so 2⁻⁴⁰ of their
@@ -181,8 +181,9 @@ static kern_status put_part(model_hdf5_writer *w, const model_layer_trace *t, un
     const model_hdf5_shape energies = {.rank = 3, .size = {t->layers, t->tokens, t->states[part]}};
     const model_hdf5_shape states = {.rank = 4,
                                      .size = {t->layers, t->tokens, t->states[part], t->width}};
-    const model_hdf5_meta energy = {
-        .units = "1", .description = "conditional energy of each token at step t", .dims = dims};
+    const model_hdf5_meta energy = {.units = model_layer_energy_unit((model_layer_part)part),
+                                    .description = "conditional energy of each token at step t",
+                                    .dims = dims};
     const model_hdf5_meta x = {.units = "1",
                                .description =
                                    "iterate of each token at step t; normalised under norm = once",

@@ -2,7 +2,8 @@
  *
  * The sub-layers of a Llama (H. Touvron et al., arXiv 2302.13971, 2023):
  *   x + W_o softmax(R q·R k/√d) v,  q, k, v = W n(x),   and   x + W_down(silu(W_gate n) ⊙ W_up n).
- * Queries may share heads of keys and values.
+ * Queries may share heads of keys and values, and both may go through norms of their own first
+ * (qk_norm).
  */
 #include "models/model_stack.h"
 
@@ -14,12 +15,18 @@ static kern_status llama_attn_params(model_params *params, const model_config *c
     const size_t d = c->n_embed;
     const size_t wide = model_config_attention_width(c);
     const size_t kv = model_config_kv_width(c);
-    const model_layer_tensor tensors[] = {{.name = "norm1", .cols = d, .constant = 1},
-                                          {.name = "attn.wq", .rows = wide, .cols = d},
-                                          {.name = "attn.wk", .rows = kv, .cols = d},
-                                          {.name = "attn.wv", .rows = kv, .cols = d},
-                                          {.name = "attn.wo", .rows = d, .cols = wide}};
-    return model_layer_add(params, layer, tensors, sizeof tensors / sizeof *tensors, err);
+    const double in = model_layer_deviation_in(c);
+    const double out = model_layer_deviation_out(c, wide);
+    const model_layer_tensor tensors[] = {
+        {.name = "norm1", .cols = d, .constant = 1},
+        {.name = "attn.wq", .rows = wide, .cols = d, .deviation = in},
+        {.name = "attn.wk", .rows = kv, .cols = d, .deviation = in},
+        {.name = "attn.wv", .rows = kv, .cols = d, .deviation = in},
+        {.name = "attn.wo", .rows = d, .cols = wide, .deviation = out}};
+    const model_layer_tensor norms[] = {{.name = "attn.q_norm", .cols = wide, .constant = 1},
+                                        {.name = "attn.k_norm", .cols = kv, .constant = 1}};
+    KERN_TRY(model_layer_add(params, layer, tensors, sizeof tensors / sizeof *tensors, err));
+    return c->qk_norm ? model_layer_add(params, layer, norms, 2, err) : KERN_OK;
 }
 
 static kern_value project(model_builder *b, size_t layer, const char *name, kern_value n)
@@ -47,9 +54,13 @@ static kern_value llama_attn_build(model_builder *b, size_t layer, kern_value x)
                                           .beta = 1.0 / sqrt((double)width),
                                           .scale = 1.0}};
     const kern_value n = model_layer_norm(b, layer, "norm1", x);
-    const kern_value q = project(b, layer, "attn.wq", n);
-    const kern_value k = project(b, layer, "attn.wk", n);
+    kern_value q = project(b, layer, "attn.wq", n);
+    kern_value k = project(b, layer, "attn.wk", n);
     const kern_value v = project(b, layer, "attn.wv", n);
+    if (c->qk_norm) {
+        q = model_layer_norm(b, layer, "attn.q_norm", q);
+        k = model_layer_norm(b, layer, "attn.k_norm", k);
+    }
     const kern_value in[] = {model_layer_turn(b, q, c->n_head, false),
                              share(b, model_layer_turn(b, k, kv_heads, false), kv_heads),
                              share(b, v, kv_heads)};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_stack.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* ---- Parts ------------------------------------------------------------------------------------
@@ -46,13 +47,39 @@ kern_status model_layer_add(model_params *params, size_t layer, const model_laye
                            .rows = t->rows > 0 ? t->rows : 1,
                            .cols = t->cols,
                            .init = gaussian ? MODEL_INIT_NORMAL : MODEL_INIT_CONSTANT,
-                           .value = gaussian ? 0.02 : t->constant,
+                           .value = !gaussian          ? t->constant
+                                    : t->deviation > 0 ? t->deviation
+                                                       : 0.02,
                            .trained = true,
                            .undecayed = t->undecayed};
         (void)snprintf(row.name, sizeof row.name, "%s", name_in_layer(layer, t->name).text);
         KERN_TRY(model_params_add(params, &row, NULL, err));
     }
     return KERN_OK;
+}
+
+double model_layer_deviation_in(const model_config *c)
+{
+    return c->spread == MODEL_SPREAD_FAN_IN ? 1 / sqrt((double)c->n_embed) : 0;
+}
+
+double model_layer_deviation_out(const model_config *c, size_t units)
+{
+    const double parts = 2 * (double)c->n_layer;
+    return c->spread == MODEL_SPREAD_FAN_IN ? 1 / sqrt(parts * (double)units) : 0;
+}
+
+/* Hidden units of a layer's feed-forward part, of all sub-MLPs together. */
+static size_t count_units(const model_config *c, size_t layer)
+{
+    size_t units = 0;
+    if (c->ffn != MODEL_FFN_HOURGLASS) {
+        return c->n_hidden;
+    }
+    for (size_t k = 0; k < c->hourglass.k; k++) {
+        units += model_config_sub_width(c, layer, k);
+    }
+    return units;
 }
 
 kern_status model_layer_add_swiglu(model_params *params, const model_config *config, size_t layer,
@@ -63,9 +90,12 @@ kern_status model_layer_add_swiglu(model_params *params, const model_config *con
     (void)snprintf(names[0], sizeof names[0], "%s.w_gate", prefix);
     (void)snprintf(names[1], sizeof names[1], "%s.w_up", prefix);
     (void)snprintf(names[2], sizeof names[2], "%s.w_down", prefix);
-    const model_layer_tensor tensors[] = {{.name = names[0], .rows = hidden, .cols = d},
-                                          {.name = names[1], .rows = hidden, .cols = d},
-                                          {.name = names[2], .rows = d, .cols = hidden}};
+    const double in = model_layer_deviation_in(config);
+    const double out = model_layer_deviation_out(config, count_units(config, layer));
+    const model_layer_tensor tensors[] = {
+        {.name = names[0], .rows = hidden, .cols = d, .deviation = in},
+        {.name = names[1], .rows = hidden, .cols = d, .deviation = in},
+        {.name = names[2], .rows = d, .cols = hidden, .deviation = out}};
     return model_layer_add(params, layer, tensors, 3, err);
 }
 

@@ -4,10 +4,11 @@
  * connection inside. Attention and feed-forward part are chosen separately, from one table each.
  *
  * Parameters of layer l are named layers.l.NAME: norm1, attn.wq, attn.wk, then attn.wv and attn.wo
- * of a Llama or attn.diag of CEM; norm2; mlp.w_gate, mlp.w_up and mlp.w_down of a Llama, mlp.wu
- * (tied, nonlinear under form A) and mlp.wg (gate) of CEM, hg.k.norm, hg.k.w_gate, hg.k.w_up and
- * hg.k.w_down of an hourglass; attn.p_delta, p_u, p_v and attn.eta of a CEM step, and mlp.* of the
- * same. There are no biases and no table of positions. For the rooms models/ and its tests.
+ * of a Llama (and attn.q_norm, attn.k_norm with qk_norm) or attn.diag of CEM; norm2; mlp.w_gate,
+ * mlp.w_up and mlp.w_down of a Llama, mlp.wu (tied, nonlinear under form A) and mlp.wg (gate) of
+ * CEM, hg.k.norm, hg.k.w_gate, hg.k.w_up and hg.k.w_down of an hourglass; attn.p_delta, p_u, p_v
+ * and attn.eta of a CEM step, and mlp.* of the same. There are no biases and no table of positions.
+ * For the rooms models/ and its tests.
  */
 #ifndef BASIN_MODEL_STACK_H
 #define BASIN_MODEL_STACK_H
@@ -43,12 +44,18 @@ typedef struct model_layer_tensor {
     size_t rows;
     size_t cols;
     double constant;
+    double deviation;     /* of a Gaussian matrix; 0: 0.02 */
     bool constant_matrix; /* a matrix that starts at `constant` */
     bool undecayed;       /* a matrix that weight decay leaves alone */
 } model_layer_tensor;
 
 kern_status model_layer_add(model_params *params, size_t layer, const model_layer_tensor *tensors,
                             size_t count, kern_error *err);
+
+/* Deviation of a matrix out of D numbers into a part, and of one out of its `units` hidden units
+ * back; 0 where the configuration has constant ones. */
+double model_layer_deviation_in(const model_config *config);
+double model_layer_deviation_out(const model_config *config, size_t units);
 
 kern_value model_layer_param(model_builder *b, size_t layer, const char *name);
 

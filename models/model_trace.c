@@ -65,23 +65,11 @@ static kern_status check(const model *m, const int32_t *ids, size_t tokens, size
                           "a %s model has no energy to trace; accepted is nrgpt",
                           model_config_family_name(c));
     }
-    if (tokens == 0 || tokens > c->block_size) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "a prompt of %zu tokens is not within 1 to the model's block of %zu",
-                          tokens, c->block_size);
-    }
     if (steps == 0 || steps > 1000000) {
         return kern_raise(err, KERN_INVALID_ARGUMENT, "%zu steps are not within 1 to 1000000",
                           steps);
     }
-    for (size_t i = 0; i < tokens; i++) {
-        if (ids[i] < 0 || (size_t)ids[i] >= c->vocab_size) {
-            return kern_raise(err, KERN_INVALID_ARGUMENT,
-                              "token %zu has id %d, accepted are 0 to %zu", i, (int)ids[i],
-                              c->vocab_size - 1);
-        }
-    }
-    return KERN_OK;
+    return model_check_prompt(m, ids, tokens, err);
 }
 
 static double *doubles(size_t a, size_t b, size_t c)

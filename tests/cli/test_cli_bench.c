@@ -71,7 +71,7 @@ static void test_refusals(void **state)
     program_expect(2, "bench", "dyn", "--case", "jump", NULL);
     assert_non_null(strstr(program_err, "--case is \"jump\"; accepted are step, jvp, "));
     program_expect(2, "bench", "dance", NULL);
-    assert_non_null(strstr(program_err, "accepted are train, products and dyn"));
+    assert_non_null(strstr(program_err, "accepted are train, products, dyn, cem and viz"));
     program_expect(2, "bench", "dyn", "--case", "step", "--model", "no-such-run", NULL);
     assert_non_null(strstr(program_err, "no-such-run"));
 }

@@ -34,9 +34,10 @@ static void test_families_train(void **state)
         assert_true(number(object, "val_loss") < 2.5); /* ln 20 = 3.0 knows nothing */
         cJSON_Delete(object);
         program_expect(0, "train", "--resume", "--out", in(families[i]), "--steps", "70", NULL);
-        program_expect(0, "eval", in(families[i]), "--data", "listops:generate=100", NULL);
+        program_expect(0, "eval", in(families[i]), "--data", "listops:generate=100", "--n-prompts",
+                       "20", NULL);
         program_expect(i == 1 ? 0 : 2, "eval", in(families[i]), "--data", "listops:generate=100",
-                       "--t-attn", "4", NULL);
+                       "--n-prompts", "20", "--t-attn", "4", NULL);
         program_expect(0, "generate", in(families[i]), "--prompt", PROMPT, NULL);
     }
 }

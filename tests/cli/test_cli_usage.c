@@ -41,7 +41,8 @@ static void test_help_and_version(void **state)
     static const char *const commands[] = {
         "train",        "eval",   "generate",      "info",     "trace",    "selftest",
         "bench",        "orbit",  "orbit-diagram", "continue", "lyapunov", "multipliers",
-        "fixed-points", "basins", "chaos",         "rqa",      "budget",   "gp"};
+        "fixed-points", "basins", "chaos",         "rqa",      "budget",   "gp",
+        "hourglass",    "figure", "landscape"};
     (void)state;
     program_expect(0, NULL);
     assert_non_null(strstr(program_out, "Usage: basin SUBCOMMAND"));

@@ -235,7 +235,13 @@ static void test_clones(void **state)
         dyn_map *other = NULL;
         double y[2][SIZE];
         TEST_OK(model_layer_map_create(&map, m, 0, (model_layer_part)part, ids, N, test_err));
+        map->kind->step(map, map->start, y[0]);
         TEST_OK(dyn_map_set_param(map, "step_scale", 0.7, test_err));
+        map->kind->step(map, map->start, y[1]);
+        for (size_t i = 0; i < SIZE; i++) { /* x + 0.7 (F(x) - x) */
+            y[0][i] = map->start[i] + 0.7 * (y[0][i] - map->start[i]);
+        }
+        assert_true(distance(y[0], y[1], SIZE) <= 1e-14);
         TEST_OK(map->kind->clone(&other, map, test_err));
         dyn_map_iterate(map, map->start, 4, y[0]);
         dyn_map_destroy(map);

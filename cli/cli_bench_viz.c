@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define _POSIX_C_SOURCE 200809L
+#include "cli/cli_bench_viz.h"
+
+#include "cli/cli_bench_median.h"
+#include "dyn/dyn_plane_kinds.h"
+#include "dyn/dyn_slice.h"
+#include "models/model_slice.h"
+#include "viz/viz_contour.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { TOKENS = 64, WIDTH = 256, HEADS = 8, VOCAB = 20, FINEST = DYN_SLICE_LEVELS - 1, LINES = 12 };
+
+/* Half the width of the plane: radians on the token's sphere. */
+#define REACH 1.2
+
+typedef struct bench {
+    const cli_bench_viz_job *job;
+    cli_json *json;
+    cJSON *rows;
+    const char *family; /* of the rows' names */
+    model *m;
+    double *centre;
+    dyn_plane *plane;
+    model_slice *slice; /* as the last call left it */
+    dyn_slice_field field;
+} bench;
+
+/* What one row does once. */
+typedef struct work {
+    const char *name;
+    bool plane;   /* reduces the plane anew */
+    size_t level; /* of the field; DYN_SLICE_LEVELS: none */
+    bool single;
+    bool contours;
+} work;
+
+static const work works[] = {
+    {"plane", true, DYN_SLICE_LEVELS, true, false},
+    {"first pixels (plane, 32x20 f32)", true, 0, true, false},
+    {"64x40 f32", false, 1, true, false},
+    {"128x80 f32", false, 2, true, false},
+    {"256x160 f32", false, FINEST, true, false},
+    {"256x160 f64", false, FINEST, false, false},
+    {"settled (plane, 256x160 f64, contours)", true, FINEST, false, true},
+};
+
+static kern_status draw_contours(bench *b, kern_error *err)
+{
+    double levels[LINES];
+    viz_contours c;
+    const dyn_slice_field *f = &b->field;
+    const viz_contour_options o = {
+        .levels = levels, .n_levels = viz_contour_round_levels(f->low, f->high, LINES, levels)};
+    const viz_lattice lattice = {.nx = f->columns,
+                                 .ny = f->rows,
+                                 .x0 = f->range.a_low,
+                                 .x1 = f->range.a_high,
+                                 .y0 = f->range.b_low,
+                                 .y1 = f->range.b_high};
+    const kern_status status = viz_contours_init(&c, &lattice, f->values, &o, err);
+    viz_contours_fini(&c);
+    return status;
+}
+
+static kern_status do_work(bench *b, const work *w, kern_error *err)
+{
+    size_t columns;
+    size_t rows;
+    const dyn_slice_range range = {-REACH, REACH, -0.625 * REACH, 0.625 * REACH};
+    if (w->plane) {
+        model_slice_destroy(b->slice);
+        KERN_TRY(model_slice_create(&b->slice, b->m, b->plane, TOKENS - 1, b->job->threads, err));
+    }
+    if (w->level >= DYN_SLICE_LEVELS) {
+        return KERN_OK;
+    }
+    const dyn_slice_source source = model_slice_source(b->slice, w->single);
+    dyn_slice_level(w->level, &columns, &rows);
+    dyn_slice_field_fini(&b->field);
+    KERN_TRY(dyn_slice_field_init(&b->field, columns, rows, &range, err));
+    KERN_TRY(dyn_slice_compute(&b->field, &source, b->job->threads, NULL, NULL, err));
+    return w->contours ? draw_contours(b, err) : KERN_OK;
+}
+
+static double seconds(clockid_t clock)
+{
+    struct timespec t;
+    (void)clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void report(const bench *b, const work *w, double wall_ms, double cpu_ms)
+{
+    char name[64];
+    cJSON *row = cli_json_child(b->json, b->rows, NULL);
+    (void)snprintf(name, sizeof name, "%s %s", b->family, w->name);
+    cli_json_text(b->json, row, "name", name);
+    cli_json_real(b->json, row, "wall_ms", wall_ms);
+    cli_json_real(b->json, row, "cpu_ms", cpu_ms);
+    cli_json_size(b->json, row, "rounds", b->job->rounds);
+    if (!b->job->json) {
+        (void)printf("%-48s %10.2f %10.2f\n", name, wall_ms, cpu_ms);
+        (void)fflush(stdout);
+    }
+}
+
+/* One row: a call that is not timed, then the rounds. */
+static kern_status measure(bench *b, const work *w, kern_error *err)
+{
+    double wall[CLI_BENCH_ROUNDS];
+    double cpu[CLI_BENCH_ROUNDS];
+    KERN_TRY(do_work(b, w, err));
+    for (size_t i = 0; i < b->job->rounds; i++) {
+        wall[i] = -seconds(CLOCK_MONOTONIC);
+        cpu[i] = -seconds(CLOCK_PROCESS_CPUTIME_ID);
+        KERN_TRY(do_work(b, w, err));
+        wall[i] += seconds(CLOCK_MONOTONIC);
+        cpu[i] += seconds(CLOCK_PROCESS_CPUTIME_ID);
+    }
+    report(b, w, 1e3 * cli_bench_median(wall, b->job->rounds),
+           1e3 * cli_bench_median(cpu, b->job->rounds));
+    return KERN_OK;
+}
+
+/* ---- What is measured -------------------------------------------------------------------------
+ */
+
+/* Random embeddings as states, and a random plane on the last token's sphere. */
+static kern_status prepare(bench *b, model_ff ff, kern_error *err)
+{
+    const size_t token = TOKENS - 1;
+    model_config c = model_config_default(MODEL_NRGPT);
+    c.ff = ff;
+    c.n_embed = WIDTH;
+    c.n_head = HEADS;
+    c.vocab_size = VOCAB;
+    c.block_size = TOKENS;
+    KERN_TRY(model_create(&b->m, &c, &kern_backend_cpu_f64, err));
+    KERN_TRY(model_init_values(b->m, 1, err));
+    b->centre = malloc((size_t)TOKENS * WIDTH * sizeof *b->centre);
+    if (b->centre == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for %d tokens", TOKENS);
+    }
+    const model_param *position =
+        model_params_find(&b->m->params, "position_embedding_table.weight");
+    for (size_t i = 0; i < (size_t)TOKENS * WIDTH; i++) {
+        b->centre[i] =
+            position != NULL ? model_value_get(b->m, position->offset + i) : (double)(i % 7);
+    }
+    const dyn_plane_frame frame = {.block_count = TOKENS,
+                                   .block_width = WIDTH,
+                                   .gauge = DYN_GAUGE_SCALE_SHIFT,
+                                   .centre = b->centre,
+                                   .movable = &token,
+                                   .n_movable = 1,
+                                   .chart = DYN_PLANE_SPHERE,
+                                   .norm = DYN_PLANE_RELATIVE};
+    dyn_plane_recipe recipe = {.seed = 1};
+    KERN_TRY(dyn_plane_kind_find(&recipe.kind, "random", err));
+    KERN_TRY(dyn_plane_create(&b->plane, &frame, err));
+    return dyn_plane_make(b->plane, &recipe, NULL, err);
+}
+
+static void release(bench *b)
+{
+    model_slice_destroy(b->slice);
+    dyn_slice_field_fini(&b->field);
+    dyn_plane_destroy(b->plane);
+    free(b->centre);
+    model_destroy(b->m);
+}
+
+kern_status cli_bench_viz(const cli_bench_viz_job *job, cli_json *json, cJSON *rows,
+                          kern_error *err)
+{
+    static const model_ff families[] = {MODEL_FF1, MODEL_FF2W};
+    kern_status status = KERN_OK;
+    if (!job->json) {
+        (void)printf("%-48s %10s %10s\n", "landscape of one token, D = 256, N = 64, H = 8",
+                     "ms wall", "ms cpu");
+    }
+    for (size_t k = 0; status == KERN_OK && k < sizeof families / sizeof *families; k++) {
+        bench b = {.job = job, .json = json, .rows = rows, .family = model_ff_word(families[k])};
+        status = prepare(&b, families[k], err);
+        for (size_t i = 0; status == KERN_OK && i < sizeof works / sizeof *works; i++) {
+            status = measure(&b, &works[i], err);
+        }
+        release(&b);
+    }
+    return status;
+}

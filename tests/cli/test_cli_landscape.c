@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The subcommand landscape with the built program: its numbers, its files, and what it refuses.
+ */
+#define _XOPEN_SOURCE 700
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/cli/cli_test_json.h"
+
+#include "viz/viz_session.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SMALL                                                                                      \
+    "--data", "listops:generate=300", "--width", "8", "--heads", "2", "--depth", "2", "--batch",   \
+        "4", "--window", "16", "--threads", "1", "--eval-batches", "1", "--schedule", "constant",  \
+        "--warmup", "0", "--steps", "5"
+#define PROMPT    "max_10 ( 2 9 3 ) ="
+#define LANDSCAPE "landscape", in("nrgpt"), "--prompt", PROMPT, "--columns", "24", "--threads", "2"
+
+static void train_runs(void)
+{
+    program_expect(0, "train", "--family", "nrgpt", SMALL, "--out", in("nrgpt"), NULL);
+    program_expect(0, "train", "--family", "cem", SMALL, "--out", in("cem"), NULL);
+    program_expect(0, "train", "--family", "llama", SMALL, "--out", in("llama"), NULL);
+}
+
+static double at(const cJSON *list, int i)
+{
+    return cJSON_GetArrayItem(list, i)->valuedouble;
+}
+
+/* The centre's own state lies on every plane: its residual is 0, and its energy is the field's. */
+static void check_centre(const cJSON *object, int step)
+{
+    const cJSON *state = cJSON_GetArrayItem(cJSON_GetObjectItem(object, "trajectory"), step);
+    assert_true(fabs(number(state, "a")) < 1e-9 && fabs(number(state, "b")) < 1e-9);
+    assert_true(number(state, "residual") < 1e-9);
+    assert_true(fabs(number(state, "energy") - number(state, "on_plane")) < 1e-9);
+}
+
+static void test_kinds(void **state)
+{
+    static const char *const kinds[] = {"random",   "relative", "pca",  "points",
+                                        "gradient", "hessian",  "terms"};
+    (void)state;
+    train_runs();
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        program_expect(0, LANDSCAPE, "--token", "4", "--plane", kinds[i], "--out", in("f.csv"),
+                       "--json", NULL);
+        cJSON *object = program_json();
+        const cJSON *axes = cJSON_GetObjectItem(object, "axes");
+        double product = 0;
+        double size = 0;
+        assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(object, "center")), 8);
+        for (int k = 0; k < 8; k++) {
+            const double u = at(cJSON_GetArrayItem(axes, 0), k);
+            product += u * at(cJSON_GetArrayItem(axes, 1), k);
+            size += u * u;
+        }
+        const double radius = number(object, "radius"); /* relative lengths: |u| is the radius */
+        assert_true(fabs(sqrt(size) - radius) < 1e-9 * radius);
+        assert_true(fabs(product) < 1e-9 * radius * radius);
+        assert_true(number(object, "min") < number(object, "max"));
+        assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(object, "range")), 4);
+        assert_true(cJSON_IsTrue(cJSON_GetObjectItem(object, "reduced")));
+        assert_true(number(object, "contour_vertices_off") == 0);
+        check_centre(object, 2);
+        cJSON_Delete(object);
+    }
+}
+
+/* Followed alone, a token's energy differs from the plane's by what is off the plane only: on the
+ * plane of three of its four other states not at all at these. */
+static void test_frozen(void **state)
+{
+    (void)state;
+    program_expect(0, LANDSCAPE, "--token", "4", "--plane", "points", "--at", "2", "--steps", "2",
+                   "--chart", "flat", "--frozen", "--out", in("f.csv"), "--json", NULL);
+    cJSON *object = program_json();
+    const cJSON *states = cJSON_GetObjectItem(object, "trajectory");
+    assert_int_equal(cJSON_GetArraySize(states), 3);
+    for (int t = 0; t < 2; t++) {
+        const cJSON *s = cJSON_GetArrayItem(states, t);
+        assert_true(number(s, "residual") < 1e-9);
+        assert_true(fabs(number(s, "energy") - number(s, "on_plane")) < 1e-6);
+    }
+    cJSON_Delete(object);
+}
+
+/* The centre is the middle state by default, and then the plane goes through the first and the
+ * last; a trajectory of two states has no such plane. */
+static void test_points(void **state)
+{
+    static const char *const centres[] = {"0", "2", "3", "4"};
+    (void)state;
+    for (size_t i = 0; i < sizeof centres / sizeof *centres; i++) {
+        program_expect(0, LANDSCAPE, "--token", "4", "--plane", "points", "--steps", "4", "--at",
+                       centres[i], "--out", in("f.csv"), "--json", NULL);
+        cJSON *object = program_json();
+        const cJSON *states = cJSON_GetObjectItem(object, "trajectory");
+        assert_int_equal(cJSON_GetArraySize(states), 5);
+        assert_true(number(cJSON_GetArrayItem(states, 0), "residual") < 1e-9);
+        assert_true(number(cJSON_GetArrayItem(states, 4), "residual") < 1e-9);
+        cJSON_Delete(object);
+    }
+    program_expect(2, LANDSCAPE, "--token", "4", "--plane", "points", "--at", "1", "--steps", "1",
+                   "--out", in("f.csv"), NULL);
+    assert_non_null(strstr(program_err, "three states"));
+}
+
+static void test_others(void **state)
+{
+    (void)state;
+    program_expect(0, LANDSCAPE, "--token", "all", "--plane", "random", "--chart", "flat", "--out",
+                   in("f.csv"), "--json", NULL);
+    cJSON *object = program_json();
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(object, "center")), 7 * 8);
+    cJSON_Delete(object);
+    program_expect(0, LANDSCAPE, "--token", "4", "--plane", "tokens", "--with", "2", "--out",
+                   in("f.csv"), NULL);
+    assert_non_null(strstr(program_out, "random direction of token 2"));
+    program_expect(0, "landscape", in("cem"), "--prompt", PROMPT, "--columns", "24", "--token", "3",
+                   "--layer", "1", "--sublayer", "mlp", "--plane", "random", "--out", in("f.csv"),
+                   "--json", NULL);
+    object = program_json();
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(object, "reduced")));
+    check_centre(object, 2);
+    cJSON_Delete(object);
+}
+
+/* Every format carries the session, which names what was asked for. */
+static void test_files(void **state)
+{
+    static const char *const names[] = {"f.pdf", "f.svg", "f.png", "f.csv"};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        char *session = NULL;
+        kern_error err = {0};
+        program_expect(0, LANDSCAPE, "--token", "5", "--plane", "pca", "--out", in(names[i]), NULL);
+        assert_non_null(strstr(program_out, "PC 1, "));
+        assert_int_equal(viz_session_read(&session, in(names[i]), &err), KERN_OK);
+        cJSON *object = cJSON_Parse(session);
+        assert_word(object, "command", "basin landscape");
+        assert_word(object, "plane", "pca");
+        assert_word(object, "chart", "sphere");
+        assert_word(object, "token", "5");
+        cJSON_Delete(object);
+        free(session);
+    }
+}
+
+static void write_axes(const char *text)
+{
+    FILE *file = fopen(in("axes.csv"), "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_custom_axes(void **state)
+{
+    (void)state;
+    write_axes("1,0,0,0,0,0,0,0\n0.5,0.5,0,0,0,0,0,0\n");
+    program_expect(0, LANDSCAPE, "--token", "5", "--plane", "custom", "--axes", in("axes.csv"),
+                   "--oblique", "--chart", "flat", "--out", in("f.csv"), "--json", NULL);
+    cJSON *object = program_json();
+    assert_true(fabs(number(object, "angle") - acos(-1.0) / 4) < 1e-12);
+    cJSON_Delete(object);
+    write_axes("1,0,0,0,0,0,0,0\n-2,0,0,0,0,0,0,0\n");
+    program_expect(2, LANDSCAPE, "--token", "5", "--plane", "custom", "--axes", in("axes.csv"),
+                   "--out", in("none.csv"), NULL);
+    program_complained("parallel");
+    write_axes("1,0,0\n0,1,0\n");
+    program_expect(2, LANDSCAPE, "--token", "5", "--plane", "custom", "--axes", in("axes.csv"),
+                   "--out", in("none.csv"), NULL);
+    program_complained("--axes has a line of 3 numbers; accepted are 8");
+    program_expect(2, LANDSCAPE, "--token", "5", "--plane", "custom", "--out", in("none.csv"),
+                   NULL);
+    program_complained("--axes");
+    assert_int_not_equal(access(in("none.csv"), F_OK), 0);
+}
+
+/* What is measured, not how fast it is. */
+static void test_bench(void **state)
+{
+    (void)state;
+    program_expect(0, "bench", "viz", "--rounds", "1", "--threads", "2", "--json", NULL);
+    cJSON *object = program_json();
+    const cJSON *rows = cJSON_GetObjectItem(object, "rows");
+    assert_int_equal(cJSON_GetArraySize(rows), 14);
+    assert_word(cJSON_GetArrayItem(rows, 4), "name", "ff1 256x160 f32");
+    for (int i = 0; i < 14; i++) {
+        assert_true(number(cJSON_GetArrayItem(rows, i), "wall_ms") > 0);
+        assert_true(number(cJSON_GetArrayItem(rows, i), "cpu_ms") > 0);
+    }
+    cJSON_Delete(object);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    program_expect(2, LANDSCAPE, "--token", "7", "--out", in("none.pdf"), NULL);
+    program_complained("--token is \"7\"; accepted are 0 to 6, the tokens of the prompt, and all");
+    program_expect(2, LANDSCAPE, "--token", "1", "--out", in("none.gif"), NULL);
+    program_complained("--out");
+    program_expect(2, LANDSCAPE, "--token", "1", "--plane", "sideways", "--out", in("none.pdf"),
+                   NULL);
+    program_complained("\"sideways\" is no plane");
+    program_expect(2, LANDSCAPE, "--token", "1", "--chart", "round", "--out", in("none.pdf"), NULL);
+    program_complained("--chart");
+    program_expect(2, LANDSCAPE, "--token", "1", "--layer", "0", "--out", in("none.pdf"), NULL);
+    program_complained("--layer and --sublayer are for models with layers");
+    program_expect(2, LANDSCAPE, "--token", "4", "--plane", "tokens", "--with", "4", "--out",
+                   in("none.pdf"), NULL);
+    program_complained("both axes are of token 4");
+    program_expect(2, LANDSCAPE, "--token", "4", "--with", "3", "--out", in("none.pdf"), NULL);
+    program_complained("--with belongs to --plane tokens, not to pca");
+    program_expect(2, LANDSCAPE, "--token", "all", "--frozen", "--out", in("none.pdf"), NULL);
+    program_complained("--frozen follows one token");
+    program_expect(2, "landscape", in("llama"), "--prompt", PROMPT, "--token", "1", "--out",
+                   in("none.pdf"), NULL);
+    program_complained("a llama has no energy of its tokens; accepted are nrgpt");
+    assert_int_not_equal(access(in("none.pdf"), F_OK), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kinds),  cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_points), cmocka_unit_test(test_others),
+        cmocka_unit_test(test_files),  cmocka_unit_test(test_custom_axes),
+        cmocka_unit_test(test_bench),  cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
+}
