@@ -28,5 +28,6 @@ extern const cli_command cli_figure;
 extern const cli_command cli_gp;
 extern const cli_command cli_landscape;
 extern const cli_command cli_hourglass;
+extern const cli_command cli_verify;
 
 #endif

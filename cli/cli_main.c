@@ -25,7 +25,7 @@ static const cli_command *const commands[] = {
     &cli_train,    &cli_eval,        &cli_generate,     &cli_info,          &cli_trace,
     &cli_selftest, &cli_bench,       &cli_orbit,        &cli_orbit_diagram, &cli_continue,
     &cli_lyapunov, &cli_multipliers, &cli_fixed_points, &cli_basins,        &cli_chaos,
-    &cli_rqa,      &cli_budget,      &cli_gp,           &cli_hourglass,    
+    &cli_rqa,      &cli_budget,      &cli_gp,           &cli_hourglass,     &cli_verify,
     &cli_figure,   &cli_landscape,
 };
 

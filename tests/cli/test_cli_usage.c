@@ -42,7 +42,7 @@ static void test_help_and_version(void **state)
         "train",        "eval",   "generate",      "info",     "trace",    "selftest",
         "bench",        "orbit",  "orbit-diagram", "continue", "lyapunov", "multipliers",
         "fixed-points", "basins", "chaos",         "rqa",      "budget",   "gp",
-        "hourglass",    "figure", "landscape"};
+        "hourglass",    "figure", "verify",        "landscape"};
     (void)state;
     program_expect(0, NULL);
     assert_non_null(strstr(program_out, "Usage: basin SUBCOMMAND"));
