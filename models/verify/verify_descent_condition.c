@@ -244,7 +244,7 @@ const verify_claim verify_descent_condition_necessary = {
     .source = source,
     .measured = "left: that minimum, less a 256th for eps > 0, where it is approached at large x; "
                 "right: -v' diag(gamma) P(x) eta v/|v|^2 at the witness",
-    .trials = 100000,
+    .trials = 101000,
     .draw = draw_outsider,
     .check = check_outsider,
 };

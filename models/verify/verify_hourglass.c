@@ -389,7 +389,7 @@ const verify_claim verify_hourglass_identities = {
     .source = "Basin's notes on the hourglass (Liao et al. 2026, arXiv 2602.06471), section 8.1",
     .measured = "left: the distance of the identity's two sides, in turn; right: 0, or for the "
                 "radial one what epsilon allows",
-    .trials = 100000,
+    .trials = 101000,
     .draw = draw,
     .check = check,
 };
