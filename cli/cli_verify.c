@@ -194,6 +194,7 @@ static kern_status verify_all(cli_verify_job *job, kern_error *err)
                           job->s->report != NULL ? "report" : "figure",
                           model_config_family_name(&job->subject->m->config));
     }
+    KERN_TRY(cli_verify_make_folder(job->s, err));
     kern_status status = run_claims(job, err);
     if (status == KERN_OK && wants_report(job->s)) {
         status = cli_verify_make_report(job, err);
@@ -227,15 +228,29 @@ static void job_fini(cli_verify_job *job)
 
 /* ---- the command line ----------------------------------------------------------------------- */
 
-static kern_status check_settings(const cli_verify_settings *s, kern_error *err)
+/* --replay takes everything from its file. */
+static kern_status check_replay(const cli_call *call, const cli_verify_settings *s, kern_error *err)
+{
+    static const char *const others[] = {"claim",  "list",   "trials", "seed",      "out",
+                                         "strict", "prompt", "data",   "data-seed", "n-prompts"};
+    bool alone = s->run == NULL;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        alone = alone && !cli_args_given(call, others[i]);
+    }
+    return alone ? KERN_OK
+                 : kern_raise(err, KERN_INVALID_ARGUMENT,
+                              "--replay checks a file as it is; accepted with it are --json and "
+                              "nothing else");
+}
+
+static kern_status check_settings(const cli_call *call, const cli_verify_settings *s,
+                                  kern_error *err)
 {
     kern_error why = {0};
     KERN_TRY(cli_verify_check_names(s, err));
     KERN_TRY(cli_verify_check_report(s, err));
-    if (s->replay != NULL && (s->run != NULL || s->out != NULL || s->claims.n > 0)) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "--replay checks a file as it is; accepted with it are --json and "
-                          "nothing else");
+    if (s->replay != NULL) {
+        KERN_TRY(check_replay(call, s, err));
     }
     if (s->prompts.n > 0 && s->run == NULL) {
         return kern_raise(err, KERN_INVALID_ARGUMENT, "--prompt is for a run; RUN is missing");
@@ -253,7 +268,7 @@ static kern_status run(cli_call *call, const void *settings, kern_error *err)
 {
     const cli_verify_settings *s = settings;
     cli_verify_job job = {.s = s};
-    KERN_TRY(check_settings(s, err));
+    KERN_TRY(check_settings(call, s, err));
     if (s->list) {
         return cli_verify_print_list(s, err);
     }

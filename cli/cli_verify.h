@@ -104,6 +104,10 @@ kern_status cli_verify_print_list(const cli_verify_settings *s, kern_error *err)
 /* Refuses --report and --figure without a run or with a name that cannot be written. */
 kern_status cli_verify_check_report(const cli_verify_settings *s, kern_error *err);
 
+/* Makes the folder of a --report that names one: once the run is known to have a report, and before
+ * the long part. */
+kern_status cli_verify_make_folder(const cli_verify_settings *s, kern_error *err);
+
 /* Computes it, once the claims have been run: certificate, orbits, reach, and, where the run's data
  * can be read, the loss before and after the projection of η. */
 kern_status cli_verify_make_report(cli_verify_job *job, kern_error *err);

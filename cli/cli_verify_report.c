@@ -65,9 +65,17 @@ kern_status cli_verify_check_report(const cli_verify_settings *s, kern_error *er
     }
     if (s->report != NULL && form_of(s->report) != FORM_FOLDER) {
         status = model_file_check_target(s->report, &why);
-    } else if (s->report != NULL) {
-        status = model_file_make_folder(s->report, &why);
     }
+    return status == KERN_OK ? KERN_OK : kern_raise(err, status, "--report: %s", why.text);
+}
+
+kern_status cli_verify_make_folder(const cli_verify_settings *s, kern_error *err)
+{
+    kern_error why = {0};
+    if (s->report == NULL || form_of(s->report) != FORM_FOLDER) {
+        return KERN_OK;
+    }
+    const kern_status status = model_file_make_folder(s->report, &why);
     return status == KERN_OK ? KERN_OK : kern_raise(err, status, "--report: %s", why.text);
 }
 

@@ -320,13 +320,33 @@ static kern_status check(const verify_record *record, verify_work *work, verify_
     return KERN_OK;
 }
 
-/* A chart pins scales, which a constant state at ε = 0 does not have. */
+/* True for a state without a direction: 0, or constant where the norm takes the mean off. */
+static bool is_still(const verify_subject *subject, const double *x)
+{
+    const double origin = subject->m->config.norm == MODEL_LAYERNORM ? x[0] : 0.0;
+    for (size_t i = 0; i < subject->width; i++) {
+        if (x[i] != origin) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A chart pins scales, which a state without a direction does not have, whatever ε. */
 static const char *applies(const verify_subject *subject)
 {
     const char *reason = verify_nrgpt_applies(subject);
     if (reason == NULL && subject->lost) {
-        return "a token's state has no direction or leaves every bound: it is constant at epsilon "
-               "= 0, or its orbit diverges";
+        return "an orbit leaves every bound";
+    }
+    for (size_t p = 0; reason == NULL && p < subject->n_prompts; p++) {
+        const size_t tokens = kern_size_min(subject->prompts[p].tokens, TOKENS_EACH);
+        for (size_t a = 0; a < tokens && reason == NULL; a++) {
+            const size_t trained = subject->m->config.n_layer;
+            if (is_still(subject, verify_subject_state(subject, p, trained, a))) {
+                reason = "a token's state after the trained steps is constant and has no direction";
+            }
+        }
     }
     return reason;
 }

@@ -17,7 +17,14 @@ const char *verify_nrgpt_applies(const verify_subject *subject)
     if (subject->m->config.ff == MODEL_FF2) {
         return "its feed-forward energy is FF2, and the statement covers FF1 and FF2W";
     }
-    return subject->m->config.beta > 0.0 ? NULL : "its inverse temperature is not positive";
+    if (!(subject->m->config.beta > 0.0)) {
+        return "its inverse temperature is not positive";
+    }
+    if (subject->lost && subject->m->config.norm_eps == 0.0) {
+        return "a token's state is constant, which has no normalised state at epsilon = 0, or its "
+               "orbit diverges";
+    }
+    return NULL;
 }
 
 static kern_status find_tensor(const verify_subject *subject, const char *name, size_t rows,

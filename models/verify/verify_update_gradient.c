@@ -374,7 +374,8 @@ static kern_status check_run(const verify_record *record, verify_work *work,
     memcpy(p.x, s.q.x, d * sizeof *p.x);
     verify_nrgpt_visit(&s.q, &p);
     (void)verify_nrgpt_evaluate(&s.q, p.g, update == 1, s.v);
-    const double push = find_push(&s, p.gradient, &frobenius);
+    double push = find_push(&s, p.gradient, &frobenius);
+    push = push == 0.0 ? 1.0 : push; /* γ or η is 0: the step must vanish, in its own units */
     const double formula = find_gap(&s, next, s.v) / push;
     outcome->left = find_gap(&s, next, p.gradient) / push;
     outcome->right = 0.0;
@@ -426,7 +427,9 @@ const verify_claim verify_update_is_gradient_run = {
     .needs = VERIFY_RUN,
     .statement = "Every step of the run's block is -eta dE/dg of the token's own energy",
     .source = source,
-    .measured = "left: |x' - x + eta dE/dg| / |eta dE/dg|, x' from the graph engine; right: 0",
+    .measured =
+        "left: |x' - x + eta dE/dg| / |eta dE/dg|, x' from the graph engine, and its numerator "
+        "where eta dE/dg = 0; right: 0",
     .trials = 400,
     .applies = verify_nrgpt_applies,
     .draw = draw_run,

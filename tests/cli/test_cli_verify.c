@@ -222,7 +222,10 @@ static void test_bad_usage(void **state)
     program_complained("--out: ");
     program_expect(2, "verify", "--replay", in("w.h5"), "--claim", "norm", NULL);
     program_complained("--replay checks a file as it is");
-    program_expect(2, "verify", in("no-run"), NULL);
+    program_expect(2, "verify", "--replay", in("w.h5"), "--trials", "9", NULL);
+    program_complained("--replay checks a file as it is");
+    program_expect(2, "verify", in("no-run"), "--report", in("early"), NULL);
+    assert_null(fopen(in("early"), "rb")); /* no folder for a report that cannot be */
     train_nrgpt();
     program_expect(2, "verify", in("nrgpt"), "--claim", "norm-monotone", NULL);
     program_complained("claim norm-monotone is about random instances");

@@ -132,6 +132,63 @@ static void test_descent(void **state)
     assert_int_equal(judge(&c, 1, &verify_energy_bounded_run, NULL), VERIFY_HOLDS);
 }
 
+/* The verdict on a model whose tensor `name` has one value, and whether a reason came with it. */
+static verify_verdict judge_with(const model_config *c, const char *name, double value,
+                                 const verify_claim *claim, bool *explained)
+{
+    const size_t tokens = N;
+    fixture f;
+    verify_result r;
+    init_fixture(&f, c, 1);
+    set_value(f.m, name, value);
+    set_value(f.m, "position_embedding_table.weight", 0.0);
+    verify_subject_destroy(f.subject);
+    TEST_OK(verify_subject_create(&f.subject, f.m, "tiny", 1, &tokens, ids, test_err));
+    run_claim(&f, claim, 12, &r);
+    const verify_verdict verdict = r.verdict;
+    *explained = r.reason != NULL;
+    verify_result_fini(&r);
+    fini_fixture(&f);
+    return verdict;
+}
+
+/* Where nothing moves the step is the gradient, which is 0: γ = 0, η = 0. */
+static void test_no_gradient(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"blocks.ln.weight", "blocks.eta"};
+    const model_config c = make_config();
+    bool explained;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(judge_with(&c, names[i], 0.0, &verify_update_is_gradient_run, &explained),
+                         VERIFY_HOLDS);
+        assert_false(explained);
+    }
+}
+
+/* Constant tokens: at ε = 0 there is no normalised state to speak of; for ε > 0 there is, but, as
+ * long as they stay constant, no direction. */
+static void test_constant_state(void **state)
+{
+    (void)state;
+    static const verify_claim *const claims[] = {
+        &verify_update_is_gradient_run, &verify_discrete_descent_run, &verify_energy_bounded_run};
+    static const char embedding[] = "token_embedding_table.weight";
+    model_config c = make_config();
+    bool explained;
+    for (size_t i = 0; i < 2 * sizeof claims / sizeof *claims; i++) {
+        c.norm_eps = i % 2 == 0 ? 0.0 : 1e-5;
+        const verify_verdict verdict = judge_with(&c, embedding, 0.25, claims[i / 2], &explained);
+        assert_int_equal(verdict, i % 2 == 0 ? VERIFY_NOT_APPLICABLE : VERIFY_HOLDS);
+        assert_int_equal(explained, i % 2 == 0);
+    }
+    c.n_embed = 1;
+    c.n_head = 1;
+    assert_int_equal(judge_with(&c, embedding, 0.25, &verify_local_stability, &explained),
+                     VERIFY_NOT_APPLICABLE);
+    assert_true(explained);
+}
+
 static void test_not_applicable(void **state)
 {
     (void)state;
@@ -306,6 +363,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradient),       cmocka_unit_test(test_descent),
+        cmocka_unit_test(test_no_gradient),    cmocka_unit_test(test_constant_state),
         cmocka_unit_test(test_not_applicable), cmocka_unit_test(test_parallel),
         cmocka_unit_test(test_stability),
     };
