@@ -87,17 +87,17 @@ static inline double check_form_twofold(const dyn_descent_system *s, const doubl
     long double y[DESCENT_D][2] = {{0}}, p[DESCENT_D][2] = {{0}}, q[DESCENT_D][2] = {{0}};
     long double xx[2], xp[2], xq[2], pq[2], form[2] = {0};
     for (size_t i = 0; i < d; i++) {
-        y[i][0] = x[i];
-        check_add(p[i], s->gamma[i], v[i]);
+        y[i][0] = (long double)x[i];
+        check_add(p[i], (long double)s->gamma[i], (long double)v[i]);
         for (size_t j = 0; j < d; j++) {
-            check_add(q[i], s->eta[i * d + j], v[j]);
+            check_add(q[i], (long double)s->eta[i * d + j], (long double)v[j]);
         }
     }
     check_moment(s, y, y, xx);
     check_moment(s, y, p, xp);
     check_moment(s, y, q, xq);
     check_moment(s, p, q, pq);
-    check_add(xx, n * (long double)d, s->epsilon);
+    check_add(xx, n * (long double)d, (long double)s->epsilon);
     check_add_pair(form, 1, pq, xx);
     check_add_pair(form, -1, xp, xq);
     return (double)((form[0] + form[1]) / (n * (xx[0] + xx[1])));
