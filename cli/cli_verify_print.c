@@ -31,37 +31,58 @@ const char *cli_verify_verdict(const verify_result *result)
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-/* Prints a paragraph, broken between words before column LINE and indented by `indent`. Bytes that
- * continue a character take no column. */
-static void print_paragraph(const char *text, int indent)
+/* A paragraph on its way: the first line begins where the cursor is. */
+typedef struct paragraph {
+    int column; /* of the cursor; `indent` at the start of a line */
+    int indent; /* of the lines after the first */
+    bool begun; /* a word stands on the line */
+} paragraph;
+
+/* Adds words, broken between them before column LINE. Bytes that continue a character take no
+ * column. */
+static void put_words(paragraph *p, const char *text)
 {
-    int column = 0;
     while (*text != '\0') {
         const size_t word = strcspn(text, " ");
         int width = 0;
         for (size_t i = 0; i < word; i++) {
             width += ((unsigned char)text[i] & 0xc0U) != 0x80U;
         }
-        if (column == 0 || column + 1 + width > LINE) {
-            (void)printf("%s%*s", column == 0 ? "" : "\n", indent, "");
-            column = indent;
-        } else {
+        if (p->begun && p->column + 1 + width > LINE) {
+            (void)printf("\n%*s", p->indent, "");
+            p->column = p->indent;
+        } else if (p->begun) {
             (void)printf(" ");
-            column++;
+            p->column++;
         }
         (void)printf("%.*s", (int)word, text);
-        column += width;
+        p->begun = true;
+        p->column += width;
         text += word;
         text += *text == ' ';
     }
+}
+
+static void print_paragraph(const char *text, int indent)
+{
+    paragraph p = {.column = indent, .indent = indent};
+    (void)printf("%*s", indent, "");
+    put_words(&p, text);
     (void)printf("\n");
+}
+
+static bool applies(const verify_result *r)
+{
+    return r->verdict != VERIFY_NOT_APPLICABLE;
 }
 
 static int name_width(const cli_verify_job *job)
 {
     size_t width = strlen("claim");
     for (size_t i = 0; i < job->n_done; i++) {
-        width = kern_size_max(width, strlen(job->results[i].claim->name));
+        if (applies(&job->results[i])) {
+            width = kern_size_max(width, strlen(job->results[i].claim->name));
+        }
     }
     return (int)width;
 }
@@ -70,7 +91,7 @@ static void print_row(const verify_result *r, double seconds, int width)
 {
     (void)printf("%-*s  %-9s  %-14s", width, r->claim->name, verify_kind_word(r->claim->kind),
                  cli_verify_verdict(r));
-    if (r->verdict == VERIFY_NOT_APPLICABLE || r->trials == 0) {
+    if (r->trials == 0) {
         (void)printf("\n");
         return;
     }
@@ -83,7 +104,8 @@ static void print_extras(const verify_result *r)
     for (size_t i = 0; i < r->n_extras; i++) {
         const verify_summary *e = &r->extras[i];
         if (e->count > 0) {
-            (void)printf("    %-28s %.6g", e->name, e->worst);
+            (void)printf("    %-28s ", e->name);
+            (void)(isnan(e->worst) ? printf("-") : printf("%.6g", e->worst));
             if (e->count > 1 && e->least < e->greatest) {
                 (void)printf("   (%.6g to %.6g, mean %.6g)", e->least, e->greatest, e->mean);
             }
@@ -92,16 +114,11 @@ static void print_extras(const verify_result *r)
     }
 }
 
-/* What a row cannot hold: why it does not apply, what the verdict's label is, the extra numbers,
- * and of a witness the two numbers compared. */
+/* What a row cannot hold: what the verdict's label is, the extra numbers, and of a witness the two
+ * numbers compared. */
 static void print_details(const verify_result *r)
 {
     const verify_outcome *o = &r->outcome;
-    if (r->verdict == VERIFY_NOT_APPLICABLE) {
-        (void)printf("\n%s: not applicable\n", r->claim->name);
-        print_paragraph(r->reason, 4);
-        return;
-    }
     (void)printf("\n%s: %s\n", r->claim->name,
                  o->label != NULL && r->trials > 0 ? o->label : cli_verify_verdict(r));
     print_paragraph(r->claim->statement, 4);
@@ -127,6 +144,46 @@ static bool has_details(const verify_result *r)
            (r->trials > 0 && r->outcome.label != NULL);
 }
 
+/* Names of the claims from `first` on that do not apply for the reason of `first`. */
+static void put_alike(const cli_verify_job *job, size_t first, paragraph *p)
+{
+    for (size_t i = first; i < job->n_done; i++) {
+        const verify_result *r = &job->results[i];
+        if (!applies(r) && strcmp(r->reason, job->results[first].reason) == 0) {
+            if (i > first) {
+                (void)printf(",");
+                p->column++;
+            }
+            put_words(p, r->claim->name);
+        }
+    }
+}
+
+/* The claims that do not apply, in one paragraph for each reason. */
+static void print_others(const cli_verify_job *job)
+{
+    static const char lead[] = "not applicable (";
+    const char *gap = "\n";
+    for (size_t i = 0; i < job->n_done; i++) {
+        const verify_result *first = &job->results[i];
+        bool told = applies(first);
+        for (size_t k = 0; k < i && !told; k++) {
+            told = !applies(&job->results[k]) && strcmp(job->results[k].reason, first->reason) == 0;
+        }
+        if (told) {
+            continue;
+        }
+        paragraph p = {.column = (int)strlen(lead), .indent = 4};
+        (void)printf("%s%s", gap, lead);
+        put_words(&p, first->reason);
+        (void)printf("):");
+        p.column += 2;
+        put_alike(job, i, &p);
+        (void)printf("\n");
+        gap = "";
+    }
+}
+
 static void print_tally(const cli_verify_job *job)
 {
     size_t holds = 0;
@@ -142,20 +199,33 @@ static void print_tally(const cli_verify_job *job)
                  others);
 }
 
-void cli_verify_print_text(const cli_verify_job *job)
+static void print_table(const cli_verify_job *job)
 {
     const int width = name_width(job);
+    bool begun = false;
+    for (size_t i = 0; i < job->n_done; i++) {
+        if (!applies(&job->results[i])) {
+            continue;
+        }
+        if (!begun) {
+            (void)printf("%-*s  %-9s  %-14s  %10s  %9s  %8s  %8s\n", width, "claim", "kind",
+                         "verdict", "worst", "tolerance", "trials", "time");
+            begun = true;
+        }
+        print_row(&job->results[i], job->seconds[i], width);
+    }
+}
+
+void cli_verify_print_text(const cli_verify_job *job)
+{
     if (job->subject != NULL) {
         (void)printf("%s: %s, from %s\n\n", job->subject->name,
                      model_config_family_name(&job->subject->m->config), job->where);
     }
-    (void)printf("%-*s  %-9s  %-14s  %10s  %9s  %8s  %8s\n", width, "claim", "kind", "verdict",
-                 "worst", "tolerance", "trials", "time");
+    print_table(job);
+    print_others(job);
     for (size_t i = 0; i < job->n_done; i++) {
-        print_row(&job->results[i], job->seconds[i], width);
-    }
-    for (size_t i = 0; i < job->n_done; i++) {
-        if (has_details(&job->results[i])) {
+        if (applies(&job->results[i]) && has_details(&job->results[i])) {
             print_details(&job->results[i]);
         }
     }
@@ -296,6 +366,7 @@ kern_status cli_verify_print_list(const cli_verify_settings *s, kern_error *err)
     cli_json json;
     cli_json_init(&json);
     cJSON *claims = cli_json_array(&json, json.object, "claims");
+    bool begun = false;
     for (size_t i = 0; i < verify_table_count(); i++) {
         const verify_claim *c = verify_table_at(i);
         if (!cli_verify_selects(s, c)) {
@@ -305,9 +376,11 @@ kern_status cli_verify_print_list(const cli_verify_settings *s, kern_error *err)
             list_json(&json, claims, c);
             continue;
         }
-        (void)printf("%s%s (%s, of %s; %zu instances)\n", i > 0 ? "\n" : "", c->name,
+        (void)printf("%s%s (%s, of %s; %zu instance%s)\n", begun ? "\n" : "", c->name,
                      verify_kind_word(c->kind),
-                     c->needs == VERIFY_RUN ? "a run" : "random instances", c->trials);
+                     c->needs == VERIFY_RUN ? "a run" : "random instances", c->trials,
+                     c->trials == 1 ? "" : "s");
+        begun = true;
         print_paragraph(c->statement, 4);
         (void)printf("    Source:\n");
         print_paragraph(c->source, 8);

@@ -206,13 +206,22 @@ void dyn_plane_destroy(dyn_plane *plane)
 
 /* ---- Axes --------------------------------------------------------------------------------- */
 
+/* Zeros in the blocks that may not move. */
+static void hold_blocks(const dyn_plane *p, double *v)
+{
+    for (size_t block = 0; block < p->block_count; block++) {
+        if (!p->movable[block]) {
+            memset(block_of(p, v, block), 0, p->block_width * sizeof *v);
+        }
+    }
+}
+
 void dyn_plane_make_tangent(const dyn_plane *plane, double *v)
 {
+    hold_blocks(plane, v);
     for (size_t block = 0; block < plane->block_count; block++) {
         double *part = block_of(plane, v, block);
-        if (!plane->movable[block]) {
-            memset(part, 0, plane->block_width * sizeof *part);
-        } else if (plane->chart == DYN_PLANE_SPHERE) {
+        if (plane->movable[block] && plane->chart == DYN_PLANE_SPHERE) {
             const double *c = block_in(plane, plane->centre, block);
             const double square = plane->radius[block] * plane->radius[block];
             if (plane->gauge == DYN_GAUGE_SCALE_SHIFT) {
@@ -233,22 +242,31 @@ static void scale(double *v, double factor, size_t n)
     }
 }
 
-/* A direction that the plane's space has nothing of leaves rounding behind, not zeros. */
+/* A direction that the plane's space has nothing of leaves rounding behind, not zeros: it is
+ * measured against what was given in the blocks that may move. */
 static kern_status take_axis(dyn_plane *p, int which, const double *given, double *length,
                              kern_error *err)
 {
+    const char *where = p->chart == DYN_PLANE_SPHERE ? " and along their spheres" : "";
     double *axis = p->axes[which];
     if (!all_finite(given, p->size)) {
         return kern_raise(err, KERN_NAN, "axis %d of a plane is not finite", which + 1);
     }
     memcpy(axis, given, p->size * sizeof *axis);
+    hold_blocks(p, axis);
     const double whole = sqrt(dyn_plane_product(p, axis, axis));
     dyn_plane_make_tangent(p, axis);
     *length = sqrt(dyn_plane_product(p, axis, axis));
-    if (!(*length > sqrt(DBL_EPSILON) * whole) || !isfinite(*length)) {
+    if (!(whole > 0.0) || !isfinite(*length)) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "axis %d of the plane is zero in the tokens that may move%s", which + 1,
-                          p->chart == DYN_PLANE_SPHERE ? " and along their spheres" : "");
+                          "axis %d of the plane is %s in the tokens that may move", which + 1,
+                          whole > 0.0 ? "too long" : "zero");
+    }
+    if (!(*length > sqrt(DBL_EPSILON) * whole)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "axis %d of the plane is only rounding in the tokens that may move%s: "
+                          "%.2g of its length is left, accepted is more than %.2g",
+                          which + 1, where, *length / whole, sqrt(DBL_EPSILON));
     }
     return KERN_OK;
 }

@@ -87,9 +87,10 @@ kern_status dyn_plane_create(dyn_plane **out, const dyn_plane_frame *frame, kern
 void dyn_plane_destroy(dyn_plane *plane);
 
 /* Gives the plane its axes, `size` numbers each, of which parts in blocks that may not move are
- * left out. KERN_INVALID_ARGUMENT when an axis is zero, and when the axes are parallel: when the
- * sine of their angle is below √ε ≈ 1.5e-8, so that less than half the digits of the second axis
- * are its own. KERN_NAN when a number is not finite. */
+ * left out. KERN_INVALID_ARGUMENT when an axis is zero in the others, when at most √ε ≈ 1.5e-8 of
+ * its length is along their spheres, so that less than half the digits of what is left are its own
+ * and not rounding, and when the axes are parallel in that sense: when the sine of their angle is
+ * no more than √ε. KERN_NAN when a number is not finite. */
 kern_status dyn_plane_set_axes(dyn_plane *plane, const double *u, const double *v, bool oblique,
                                kern_error *err);
 

@@ -32,8 +32,8 @@
 
 enum { STEPS_MAX = 10000000 };
 
-static const char source[] = "own derivation; N. Dehmamy et al. 2025, arXiv 2512.16762, section "
-                             "2.3, for the statement on asymptotic stability";
+static const char source[] = "docs/theory.md, section 9; N. Dehmamy et al. 2025, arXiv 2512.16762, "
+                             "section 2.3, for the statement on asymptotic stability";
 
 /* An instance and its orbit. */
 typedef struct journey {

@@ -293,8 +293,8 @@ static kern_status check(const verify_record *record, verify_work *work, verify_
 
 /* ---- Claims -------------------------------------------------------------------------------- */
 
-static const char source[] = "own measurement; N. Dehmamy et al. 2025, arXiv 2512.16762, section "
-                             "2.3, for the statement that energies fall after a transient";
+static const char source[] = "docs/theory.md, section 9; N. Dehmamy et al. 2025, arXiv 2512.16762, "
+                             "section 2.3, for the statement that energies fall after a transient";
 
 const verify_claim verify_asymptotic_stability_runs = {
     .name = "asymptotic-stability-runs",

@@ -204,7 +204,7 @@ const verify_claim verify_cem_energy_bounds = {
                  "largest score plus tau ln J, and minus the sum of the largest scores; its force "
                  "is at most the sum of |A_k|_2 max|c_j|; behind a norm the energy is bounded "
                  "below; the gated energy of form A is at most the sum of |g| Phi(z).",
-    .source = "Basin's notes on CEM, section A.11.4",
+    .source = "docs/theory.md, section 13",
     .measured = "left: the smaller side of the bound in turn; right: the larger one",
     .trials = 100000,
     .draw = draw,

@@ -259,7 +259,7 @@ static kern_status check_once(const verify_record *record, verify_work *work,
     .name = "cem-concavity", .kind = VERIFY_THEOREM,                                               \
     .statement = "The interaction energy of CEM on a fixed history, rotary positions exact or "    \
                  "none, is concave in the state that it sees.",                                    \
-    .source = "Basin's notes on CEM, section A.11.1: minus log-sum-exp of affine scores",          \
+    .source = "docs/theory.md, section 14: minus log-sum-exp of affine scores",                    \
     .measured = "left: v'Hv, H the Hessian, or the energy at y; right: 0, or the value at y of "   \
                 "the tangent at u"
 
@@ -290,7 +290,7 @@ const verify_claim verify_cem_descent_once = {
         "With the norm once, a fixed history, rotary positions exact or none and P positive "
         "definite, every step of CEM attention lowers the energy by at least eta G'PG, "
         "whatever eta > 0.",
-    .source = "Basin's notes on CEM, section A.11.1",
+    .source = "docs/theory.md, section 14",
     .measured = "left: the energy after the step; right: the energy before it less eta G'PG",
     .trials = 100000,
     .draw = draw_once,

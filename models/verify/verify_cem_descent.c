@@ -8,9 +8,8 @@
  * With P = c diag(γ) the step is x′ − x = η c w, and (x′ − x)·(x̂′ − x̂) ≥ ((r + r′)/2)|x̂′ − x̂|²
  * (norm-monotone), hence
  *   ε(n(x′)) ≤ ε(n(x)) − (r + r′)/(2ηc) |x̂′ − x̂|²
- * for every η > 0, every sign pattern of γ, zeros included, and every ε₀ ≥ 0. The notes have it for
- * ε₀ → 0 and without the decrement. Rotary positions may be exact or none: under plain ones G is no
- * gradient.
+ * for every η > 0, every sign pattern of γ, zeros included, and every ε₀ ≥ 0. Rotary positions may
+ * be exact or none: under plain ones G is no gradient.
  *
  * cem-dlr-not-monotone and cem-identity-not-monotone. Let K = P diag(γ)⁻¹, which is symmetric when
  * γ = 1 or P = I. To first order a step changes the energy by −(η/r) wᵀΠKw with Π = I − x̂x̂ᵀ/D. Let
@@ -288,7 +287,7 @@ const verify_claim verify_cem_unconditional_descent = {
         "positions exact or none, no step of CEM attention raises the token's energy, "
         "whatever eta > 0, the signs of gamma and epsilon >= 0: it falls by at least "
         "(r + r')/(2 eta c) |xn' - xn|^2.",
-    .source = "Basin's notes on CEM, section A.11.2, here for every epsilon and with the decrement",
+    .source = "docs/theory.md, section 14",
     .measured = "left: the energy after the step; right: the energy before it less the decrement",
     .trials = 100000,
     .draw = draw_gamma,
@@ -303,8 +302,8 @@ const verify_claim verify_cem_dlr_not_monotone = {
         "With a positive definite P = diag(softplus delta) + U V' + V U', the norm in every "
         "step, gamma = 1 and a fixed history, no step of CEM attention raises the token's "
         "energy.",
-    .source = "a reading of J. Xu et al. 2026 (arXiv 2605.07588); refuted in Basin's notes on CEM, "
-              "section A.11.2",
+    .source = "a reading of J. Xu et al. 2026 (arXiv 2605.07588); refuted in docs/theory.md, "
+              "section 14",
     .measured = MEASURED,
     .trials = 64,
     .budget = 16,
@@ -320,8 +319,8 @@ const verify_claim verify_cem_identity_not_monotone = {
     .statement =
         "With P = I, the norm in every step, any gamma > 0 and a fixed history, no step of "
         "CEM attention raises the token's energy.",
-    .source = "a reading of J. Xu et al. 2026 (arXiv 2605.07588); refuted in Basin's notes on CEM, "
-              "section A.11.2",
+    .source = "a reading of J. Xu et al. 2026 (arXiv 2605.07588); refuted in docs/theory.md, "
+              "section 14",
     .measured = MEASURED,
     .trials = 64,
     .budget = 16,
@@ -363,7 +362,7 @@ const verify_claim verify_cem_unconditional_descent_run = {
     .statement =
         "With P = c diag(gamma), c > 0, the norm in every step, a fixed history and rotary "
         "positions exact or none, no step of this run's attention raises a token's energy.",
-    .source = "Basin's notes on CEM, section A.11.2, here for every epsilon and with the decrement",
+    .source = "docs/theory.md, section 14",
     .measured = "left: the energy after the step; right: the energy before it less the decrement",
     .trials = 512,
     .applies = applies_gamma,

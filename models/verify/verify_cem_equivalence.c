@@ -311,9 +311,7 @@ static kern_status check_mlp(const verify_record *record, verify_work *work,
     return compare(&q, out, y, rounding, outcome);
 }
 
-#define SOURCE                                                                                     \
-    "J. Xu et al. 2026 (arXiv 2605.07588), weight ties; Basin's notes on CEM, sections A.3 and "   \
-    "A.8"
+#define SOURCE "J. Xu et al. 2026 (arXiv 2605.07588), weight ties; docs/theory.md, section 13"
 
 const verify_claim verify_cem_attention_equivalence = {
     .name = "cem-attention-equivalence",

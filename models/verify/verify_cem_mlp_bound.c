@@ -7,9 +7,9 @@
  * g_m < 0 and 0.09984 g_m for g_m > 0 in form A, since silu′ runs from −0.0998394 to 1.0998394;
  * max(0, −σ(g_m)) in form B. Taylor's formula gives
  *   ε(x + ηPG) ≤ ε(x) − η GᵀPG + (m/2) η² |PG|² ≤ ε(x) − η GᵀPG (1 − ½ η λmax(P) m)
- * since |PG|² ≤ λmax(P) GᵀPG for P ≻ 0: no rise while η λmax(P) ≤ 2/m. The notes have max|g| ·
- * 1.09984 in place of max b, which is never smaller. In form B with one unit and P = I the bound is
- * attained: z′ = −z at η = 2/m.
+ * since |PG|² ≤ λmax(P) GᵀPG for P ≻ 0: no rise while η λmax(P) ≤ 2/m. With max|g| ·
+ * 1.09984 in place of max b, which is never smaller, it is coarser. In form B with one unit and P =
+ * I the bound is attained: z′ = −z at η = 2/m.
  *
  * The record holds the factor 2 as `limit`, so that a wrong one can be tried.
  *
@@ -216,8 +216,7 @@ const verify_claim verify_cem_mlp_step_bound = {
                  "raises its energy while eta lambda_max(P) <= 2/m, m = |W_U|_2^2 max_m b_m, b_m = "
                  "1.09984 |g_m| for g_m < 0 and 0.09984 g_m else (form A), max(0, -silu g_m) (form "
                  "B).",
-    .source = "Basin's notes on CEM, section A.11.3, which has max|g| 1.09984 for max b; here "
-              "one-sided",
+    .source = "docs/theory.md, section 15",
     .measured = "left: the energy after the step; right: the energy before it less eta G'PG (1 - "
                 "eta lambda_max(P) m/2)",
     .trials = 100000,

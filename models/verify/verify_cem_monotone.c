@@ -94,7 +94,7 @@ const verify_claim verify_cem_monotone = {
     .kind = VERIFY_PROPERTY,
     .needs = VERIFY_RUN,
     .statement = "None of the steps that the run's sub-layers take raises the energy of the token.",
-    .source = "Basin's notes on CEM, section A.11.2: not guaranteed unless P = c diag(gamma)",
+    .source = "docs/theory.md, section 14: not guaranteed unless P = c diag(gamma)",
     .measured = "left: the largest rise of a step; right: 0",
     .trials = 512,
     .applies = verify_cem_applies,
@@ -146,7 +146,7 @@ const verify_claim verify_cem_engine = {
     .needs = VERIFY_RUN,
     .statement = "The steps and energies of the run's CEM sub-layers, as the graph engine computes "
                  "them, are those of the formulas that the claims about CEM check.",
-    .source = "J. Xu et al. 2026 (arXiv 2605.07588); Basin's notes on CEM, sections A.3 to A.9",
+    .source = "J. Xu et al. 2026 (arXiv 2605.07588); docs/theory.md, sections 13 to 16",
     .measured =
         "left: the larger difference of state and energy, over what one side may be off by; "
         "right: 2",

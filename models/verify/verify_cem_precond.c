@@ -202,7 +202,7 @@ const verify_claim verify_preconditioner_definite = {
         "The smallest eigenvalue of P = diag(softplus delta) + U V' + V U' is at least min "
         "softplus delta - |U - V|_2^2/2, so that P is positive definite when that is "
         "positive.",
-    .source = "Basin's notes on CEM, section A.9",
+    .source = "docs/theory.md, section 16",
     .measured = "left: min softplus delta - |U - V|_2^2/2; right: the smallest eigenvalue of P",
     .trials = 100000,
     .draw = draw,
@@ -216,7 +216,7 @@ const verify_claim verify_preconditioner_definite_run = {
     .statement =
         "Every preconditioner P = diag(softplus delta) + U V' + V U' of the run is positive "
         "definite beyond rounding.",
-    .source = "Basin's notes on CEM, section A.9",
+    .source = "docs/theory.md, section 16",
     .measured = "left: what the smallest eigenvalue may be off by; right: the smallest eigenvalue",
     .trials = 64,
     .applies = applies,

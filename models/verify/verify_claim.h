@@ -88,8 +88,8 @@ typedef struct verify_claim {
     verify_needs needs;
     const char *statement; /* one sentence, with its preconditions; what is false, for a refuted
                             * claim */
-    const char *source;    /* author, year and place; for our own derivations the document's title
-                            * and section */
+    const char *source;    /* author, year and place; for own derivations docs/theory.md and the
+                            * section */
     const char *measured;  /* what left and right are: "left: …; right: …" */
     size_t trials;         /* instances by default; of a refuted claim, the most that are tried */
     size_t budget;         /* of sharpen: evaluations, roughly */

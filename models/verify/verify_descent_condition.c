@@ -19,8 +19,9 @@
 #include <float.h>
 #include <math.h>
 
-static const char source[] = "our derivation; the sufficient condition eta = c diag(gamma) is "
-                             "proposition 2.1 of Dehmamy et al. 2025, NRGPT, arXiv 2512.16762";
+static const char source[] =
+    "docs/theory.md, sections 4 and 5; the sufficient condition eta = c diag(gamma) is "
+    "proposition 2.1 of Dehmamy et al. 2025, NRGPT, arXiv 2512.16762";
 
 /* V of a witness is within GAP of the bound, up to what a finite state costs for ε > 0. */
 static const double GAP = 1e-6;
@@ -286,7 +287,7 @@ const verify_claim verify_descent_condition_positive = {
         "-eta dE/dg never raises the energy",
     .source =
         "what proposition 2.2 of Dehmamy et al. 2025, NRGPT, arXiv 2512.16762, says without a "
-        "norm, carried over",
+        "norm, carried over; refuted in docs/theory.md, section 4",
     .measured = "left: -v' diag(gamma) P(x) eta v; right: 0",
     .trials = 64,
     .budget = 1,

@@ -29,8 +29,8 @@
 #include <string.h>
 
 static const char source[] =
-    "own derivation from the descent lemma and convexity of the norm's potential; B. T. Polyak "
-    "1963 for the lemma, N. Dehmamy et al. 2025, arXiv 2512.16762, for the model";
+    "docs/theory.md, section 8, from the descent lemma and convexity of the norm's potential; "
+    "B. T. Polyak 1963 for the lemma, N. Dehmamy et al. 2025, arXiv 2512.16762, for the model";
 
 /* An instance, ready to step. */
 typedef struct stage {

@@ -27,8 +27,9 @@
 #include <math.h>
 #include <string.h>
 
-static const char source[] = "own derivation; N. Dehmamy et al. 2025, arXiv 2512.16762, for the "
-                             "model and the statement that norms bound its energy";
+static const char source[] =
+    "docs/theory.md, section 6; N. Dehmamy et al. 2025, arXiv 2512.16762, for the "
+    "model and the statement that norms bound its energy";
 
 /* ---- With a norm --------------------------------------------------------------------------- */
 

@@ -386,7 +386,7 @@ const verify_claim verify_hourglass_identities = {
         "that of I + C U, D - d_h of its eigenvalues are 1, what is orthogonal to col U is "
         "conserved, the state's own direction is neutral up to epsilon, and sub-MLPs that "
         "read one input are one wide layer.",
-    .source = "Basin's notes on the hourglass (Liao et al. 2026, arXiv 2602.06471), section 8.1",
+    .source = "docs/theory.md, section 17; Liao et al. 2026 (arXiv 2602.06471) for the model",
     .measured = "left: the distance of the identity's two sides, in turn; right: 0, or for the "
                 "radial one what epsilon allows",
     .trials = 101000,
@@ -401,7 +401,7 @@ const verify_claim verify_hourglass_identities_run = {
     .statement =
         "The same of this run's sub-MLPs at the states of its tokens, and the values there "
         "are those that model_sub.h gives.",
-    .source = "Basin's notes on the hourglass (Liao et al. 2026, arXiv 2602.06471), section 8.1",
+    .source = "docs/theory.md, section 17; Liao et al. 2026 (arXiv 2602.06471) for the model",
     .measured = "left: the distance of the identity's two sides, in turn; right: 0, or for the "
                 "radial one what epsilon allows, for the engine 1",
     .trials = 512,

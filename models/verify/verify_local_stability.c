@@ -359,7 +359,7 @@ const verify_claim verify_local_stability = {
         "At the relative equilibria of a prompt's first six tokens, scales pinned after "
         "the trained steps, all multipliers but those of the gauge lie within the unit disc",
     .source = "Y. A. Kuznetsov 2004, Elements of Applied Bifurcation Theory, chapter 4, for the "
-              "conditions; own derivation for the chart of directions",
+              "conditions; docs/theory.md, section 12, for the chart of directions",
     .measured = "left: the largest modulus of a multiplier; right: 1",
     .trials = 12,
     .applies = applies,

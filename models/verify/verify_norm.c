@@ -130,8 +130,7 @@ const verify_claim verify_norm_monotone = {
     .statement = "For LayerNorm and RMSNorm with any epsilon >= 0 and any two states with sigma > "
                  "0, (x' - x).(xn' - xn) >= ((sigma + sigma')/2) |xn' - xn|^2, xn the normalised "
                  "state without gain and bias.",
-    .source = "Basin's notes on NRGPT, section B.6: the normaliser is the gradient of a convex "
-              "function",
+    .source = "docs/theory.md, section 2: the normaliser is the gradient of a convex function",
     .measured = "left: ((sigma + sigma')/2) |xn' - xn|^2; right: (x' - x).(xn' - xn)",
     .trials = 100000,
     .draw = draw,

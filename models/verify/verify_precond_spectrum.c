@@ -140,7 +140,7 @@ const verify_claim verify_preconditioner_spectrum = {
     .needs = VERIFY_RANDOM,
     .statement = "The eigenvalues of U V' + V U' other than 0 are those of the 2r by 2r matrix "
                  "[[0, I], [I, 0]] [U V]'[U V]",
-    .source = "Basin's notes on CEM, section A.9",
+    .source = "docs/theory.md, section 16",
     .measured =
         "left: the largest difference of the traces of the first 2r powers of the two, over "
         "(|U|_F^2 + |V|_F^2)^k; right: 0",

@@ -33,8 +33,9 @@
 
 enum { NODES = 8 };
 
-static const char source[] = "own derivation; N. Dehmamy et al. 2025, arXiv 2512.16762, for the "
-                             "model and its update";
+static const char source[] =
+    "docs/theory.md, section 11; N. Dehmamy et al. 2025, arXiv 2512.16762, for the "
+    "model and its update";
 
 /* Gauss–Legendre on −1 … 1 (M. Abramowitz and I. A. Stegun 1964, table 25.4): the positive nodes.
  */

@@ -21,7 +21,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char source[] = "our derivation, Basin's notes on NRGPT, section B.9";
+static const char source[] = "docs/theory.md, section 10";
 
 enum { WIDTH_LIMIT = 1 << 12 };
 

@@ -91,6 +91,10 @@ static void test_list(void **state)
     (void)state;
     program_expect(0, "verify", "--list", NULL);
     assert_non_null(strstr(program_out, "norm-monotone (theorem, of random instances; 100000"));
+    assert_non_null(strstr(program_out, "x-gradient-variant (property, of a run; 1 instance)"));
+    assert_null(strstr(program_out, "notes"));
+    program_expect(0, "verify", "--list", "--claim", "norm", NULL);
+    assert_true(program_out[0] == 'n'); /* no empty line before the first */
     program_expect(0, "verify", "--list", "--claim", "norm", "--json", NULL);
     cJSON *object = program_json();
     assert_int_equal(count(object, "claims"), 1);
@@ -178,9 +182,27 @@ static void test_baseline(void **state)
         assert_true(cJSON_IsString(member(claim, "reason")));
     }
     cJSON_Delete(object);
+    program_expect(0, "verify", in("gpt"), "--claim", "descent-condition,x-gradient-variant", NULL);
+    assert_non_null(strstr(program_out, "not applicable ("));
+    assert_non_null(strstr(program_out, "lower): descent-condition,"));
+    assert_null(strstr(program_out, "tolerance")); /* a table of nothing */
     program_expect(2, "verify", in("gpt"), "--report", in("no.txt"), NULL);
     program_complained("--report is on an NRGPT, and the run is a gpt-rec");
     assert_int_not_equal(access(in("no.txt"), F_OK), 0);
+}
+
+/* One paragraph for all claims that do not apply for the same reason, and no rows. */
+static void test_not_applicable(void **state)
+{
+    (void)state;
+    train_nrgpt();
+    program_expect(0, "verify", in("nrgpt"), "--trials", "2", NULL);
+    const char *first = strstr(program_out, "not applicable (is about the layers of CEM");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "not applicable (is about the layers of CEM"));
+    assert_non_null(strstr(first, "cem-concavity,"));
+    assert_null(strstr(program_out, "cem-concavity "));
+    assert_null(strstr(program_out, " nan"));
 }
 
 /* --strict alone turns a missing property into a failure. */
@@ -265,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_report),
         cmocka_unit_test(test_certified_run),
         cmocka_unit_test(test_baseline),
+        cmocka_unit_test(test_not_applicable),
         cmocka_unit_test(test_strict),
         cmocka_unit_test(test_bad_usage),
         cmocka_unit_test(test_damaged_witnesses),

@@ -338,6 +338,36 @@ static void test_parallel_axes(void **state)
     dyn_plane_destroy(p);
 }
 
+/* Along the centre a sphere has no tangent: what projection leaves is rounding, whatever the axis's
+ * length, and however long it is in a token that is held. A millionth across is an axis. */
+static void test_radial_axes(void **state)
+{
+    static const size_t movable[] = {0, 1};
+    double centre[SIZE];
+    double axes[2 * SIZE];
+    kern_error err = {0};
+    (void)state;
+    fill(centre, SIZE, 1);
+    for (unsigned i = 1; i < 12; i += 2) {
+        dyn_plane_frame frame = frame_of(centre, i);
+        dyn_plane *p = NULL;
+        frame.movable = movable;
+        frame.n_movable = 2;
+        MAPS_OK(dyn_plane_create(&p, &frame, maps_err));
+        fill(axes, 2 * SIZE, 2);
+        for (size_t k = 0; k < 2 * WIDTH; k++) {
+            axes[SIZE + k] = 1e-3 * p->centre[k] * (k < WIDTH ? 3.0 : -7.0);
+        }
+        assert_int_equal(dyn_plane_set_axes(p, axes, axes + SIZE, false, &err),
+                         KERN_INVALID_ARGUMENT);
+        maps_error(&err, KERN_INVALID_ARGUMENT, "axis 2 of the plane is only rounding");
+        axes[SIZE] += 1e-6;
+        axes[SIZE + 2 * WIDTH] = 1e15; /* held */
+        MAPS_OK(dyn_plane_set_axes(p, axes, axes + SIZE, false, maps_err));
+        dyn_plane_destroy(p);
+    }
+}
+
 /* Axes at 60°, kept: coordinates are those of least squares. */
 static void test_oblique(void **state)
 {
@@ -485,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_hessian_on_spheres),
         cmocka_unit_test(test_difference_gradient),
         cmocka_unit_test(test_parallel_axes),
+        cmocka_unit_test(test_radial_axes),
         cmocka_unit_test(test_oblique),
         cmocka_unit_test(test_bad_recipes),
         cmocka_unit_test(test_field_of_a_map),
