@@ -318,7 +318,10 @@ static kern_status build(chart *c, const dyn_map *inner, kern_error *err)
                              .clone = clone,
                              .fini = fini};
     KERN_TRY(reserve(c, inner, err));
-    return kind->clone(&c->inner, inner, err);
+    KERN_TRY(kind->clone(&c->inner, inner, err));
+    /* The name may be the map's own, and it is the clone that lives as long as this one. */
+    c->kind.name = c->inner->kind->name;
+    return KERN_OK;
 }
 
 static kern_status wrap(dyn_map **out, chart *c, kern_error *err)

@@ -182,7 +182,10 @@ static kern_status build(frozen *f, const dyn_map *inner, kern_error *err)
     f->product = f->image + inner->size;
     f->energies = f->product + inner->size;
     f->several = f->energies + inner->block_count;
-    return inner->kind->clone(&f->inner, inner, err);
+    KERN_TRY(inner->kind->clone(&f->inner, inner, err));
+    /* The name may be the map's own, and it is the clone that lives as long as this one. */
+    f->kind.name = f->inner->kind->name;
+    return KERN_OK;
 }
 
 /* The map around `f`, with everything of the whole map that holds for one block too. */
