@@ -299,12 +299,6 @@ const verify_claim verify_descent_condition_positive = {
 /* ---- a run ------------------------------------------------------------------------------------
  */
 
-static const char *applies(const verify_subject *subject)
-{
-    const char *reason = verify_subject_needs_nrgpt(subject);
-    return reason != NULL || subject->gamma != NULL ? reason : "its blocks have no norm";
-}
-
 static kern_status draw_run(const verify_subject *subject, kern_rng *rng, size_t trial,
                             verify_work *work, verify_record *record, kern_error *err)
 {
@@ -389,7 +383,7 @@ const verify_claim verify_descent_condition_run = {
     .measured = "left: -v' diag(gamma) P(x) eta v/|v|^2 at the worst state and gradient; right: 0, "
                 "or what the rounding of eta allows",
     .trials = 1,
-    .applies = applies,
+    .applies = verify_descent_applies,
     .draw = draw_run,
     .check = check_run,
 };

@@ -241,3 +241,9 @@ kern_status verify_descent_sharpen_gradient(verify_record *record, verify_work *
     KERN_TRY(replace(record, "x", q.gradient.x, q.system.width, err));
     return replace(record, "v", q.gradient.v, q.system.width, err);
 }
+
+const char *verify_descent_applies(const verify_subject *subject)
+{
+    const char *reason = verify_subject_needs_nrgpt(subject);
+    return reason != NULL || subject->gamma != NULL ? reason : "its blocks have no norm";
+}

@@ -66,4 +66,7 @@ kern_status verify_descent_sharpen_gradient(verify_record *record, verify_work *
 /* True unless v = 0, which stands for no witness. */
 bool verify_descent_has_witness(const verify_descent *q);
 
+/* As verify_claim's `applies`, for what asks for the η and γ of an NRGPT with a norm. */
+const char *verify_descent_applies(const verify_subject *subject);
+
 #endif

@@ -432,12 +432,6 @@ const verify_claim verify_x_gradient_step = {
 /* ---- a run ------------------------------------------------------------------------------------
  */
 
-static const char *applies(const verify_subject *subject)
-{
-    const char *reason = verify_subject_needs_nrgpt(subject);
-    return reason != NULL || subject->gamma != NULL ? reason : "its blocks have no norm";
-}
-
 static kern_status draw_run(const verify_subject *subject, kern_rng *rng, size_t trial,
                             verify_work *work, verify_record *record, kern_error *err)
 {
@@ -481,7 +475,7 @@ const verify_claim verify_x_gradient_variant_run = {
         "left: minus the smallest eigenvalue, as -u' eta u/|u|^2 at the witness where there "
         "is one; right: 0",
     .trials = 1,
-    .applies = applies,
+    .applies = verify_descent_applies,
     .draw = draw_run,
     .check = check_run,
 };
