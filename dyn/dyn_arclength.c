@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dyn/dyn_arclength.h"
 
+#include "dyn/dyn_vector.h"
 #include "kernels/kern_arena.h"
 #include "kernels/kern_lapack.h"
 #include "kernels/kern_size.h"
@@ -125,20 +126,6 @@ void dyn_arc_destroy(dyn_arc *arc)
 
 /* ---- Vectors ------------------------------------------------------------------------------ */
 
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
-
-static double norm(const double *a, size_t n)
-{
-    return sqrt(dot(a, a, n));
-}
-
 /* Largest magnitude, keeping NaN. */
 static double largest(const double *a, size_t n)
 {
@@ -178,7 +165,7 @@ static kern_status find_tangent(dyn_arc *arc, const double *u, const double *row
     memset(tangent, 0, m * sizeof *tangent);
     tangent[m - 1] = 1.0;
     KERN_TRY(solve(arc, u, row, tangent, arc->g));
-    const double length = norm(tangent, m);
+    const double length = dyn_vector_norm(tangent, m);
     if (!(length > 0.0) || !isfinite(length)) {
         return isnan(length) ? KERN_NAN : KERN_SINGULAR;
     }
@@ -260,7 +247,7 @@ kern_status dyn_arc_start(dyn_arc *arc, const double *u, const double *direction
 {
     const size_t m = arc->m;
     size_t iterations;
-    const double length = norm(direction, m);
+    const double length = dyn_vector_norm(direction, m);
     arc->started = false;
     arc->stepped = false;
     if (!(length > 0.0) || !isfinite(length)) {
@@ -294,8 +281,8 @@ static bool try_step(dyn_arc *arc, double h, size_t *iterations, double *residua
     for (size_t i = 0; i < m; i++) {
         arc->delta[i] = arc->trial[i] - arc->point[i] - h * arc->tangent[i];
     }
-    return norm(arc->delta, m) <= CORRECTION_MOST * h &&
-           dot(arc->tangent, arc->trial_tangent, m) >= TURN_MOST;
+    return dyn_vector_norm(arc->delta, m) <= CORRECTION_MOST * h &&
+           dyn_vector_dot(arc->tangent, arc->trial_tangent, m) >= TURN_MOST;
 }
 
 static void swap(double **a, double **b)
@@ -308,7 +295,7 @@ static void swap(double **a, double **b)
 /* The trial becomes the point. */
 static void accept(dyn_arc *arc, double h, size_t iterations, double residual, bool full)
 {
-    const double turn = dot(arc->tangent, arc->trial_tangent, arc->m);
+    const double turn = dyn_vector_dot(arc->tangent, arc->trial_tangent, arc->m);
     swap(&arc->old_point, &arc->point);
     swap(&arc->old_tangent, &arc->tangent);
     swap(&arc->point, &arc->trial);
@@ -369,7 +356,7 @@ static kern_status find_between(dyn_arc *arc, double s, double *residual)
         arc->delta[i] = arc->trial[i] - arc->old_point[i] - s * arc->old_tangent[i];
     }
     /* Far from both ends is another curve. */
-    return norm(arc->delta, m) <= CORRECTION_MOST * h ? KERN_OK : KERN_NOT_CONVERGED;
+    return dyn_vector_norm(arc->delta, m) <= CORRECTION_MOST * h ? KERN_OK : KERN_NOT_CONVERGED;
 }
 
 kern_status dyn_arc_between(dyn_arc *arc, double s, double *u, double *tangent)

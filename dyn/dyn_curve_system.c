@@ -6,6 +6,7 @@
 
 #include "dyn/dyn_jacobian.h"
 #include "dyn/dyn_state.h"
+#include "dyn/dyn_vector.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -158,15 +159,6 @@ static void apply_transposed(const double *a, const double *v, size_t n, double 
     }
 }
 
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
-
 static double find_largest(const double *v, size_t n)
 {
     double largest = 0.0;
@@ -232,16 +224,16 @@ static void choose_functionals(curve_system *s)
     for (size_t b = 0; b < 2; b++) {
         apply(s->product, s->border.c + b * n, n, image);
         for (size_t a = 0; a < 2; a++) {
-            m[0][2 * a + b] = dot(s->border.b + a * n, s->border.c + b * n, n);
-            m[1][2 * a + b] = dot(s->border.b + a * n, image, n);
+            m[0][2 * a + b] = dyn_vector_dot(s->border.b + a * n, s->border.c + b * n, n);
+            m[1][2 * a + b] = dyn_vector_dot(s->border.b + a * n, image, n);
         }
     }
     for (size_t e = 0; e < 2; e++) {
-        const double along = e == 1 ? dot(m[0], m[1], 4) : 0.0;
+        const double along = e == 1 ? dyn_vector_dot(m[0], m[1], 4) : 0.0;
         for (size_t i = 0; i < 4; i++) {
             m[e][i] -= along * m[0][i];
         }
-        const double length = sqrt(dot(m[e], m[e], 4));
+        const double length = dyn_vector_norm(m[e], 4);
         for (size_t i = 0; i < 4; i++) {
             m[e][i] /= length;
             s->functional[e][i / 2][i % 2] = m[e][i];
@@ -370,7 +362,7 @@ static void add_derivative(curve_system *s, const double *nu, const double *omeg
             find_slope(s, parameter, x, v, slope, mixed);
             for (size_t e = 0; e < s->conditions; e++) {
                 rows[e * m + m - 2 + parameter] -=
-                    s->length[parameter] * dot(s->left + e * s->n + i * n, mixed, n);
+                    s->length[parameter] * dyn_vector_dot(s->left + e * s->n + i * n, mixed, n);
             }
         }
     }
@@ -398,7 +390,7 @@ static void fill_pair_rows(curve_system *s, double *rows)
                 omega[e * n + j] = s->functional[e][0][b] * s->border.w[j] +
                                    s->functional[e][1][b] * s->border.w[n + j];
             }
-            rows[e * m + s->n] += 2.0 * dot(omega + e * n, nu, n);
+            rows[e * m + s->n] += 2.0 * dyn_vector_dot(omega + e * n, nu, n);
             apply_transposed(s->product, omega + e * n, n, carried + e * n);
         }
         for (size_t j = 0; j < n; j++) {

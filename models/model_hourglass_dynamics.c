@@ -130,9 +130,9 @@ static kern_status follow_sub(follower *w, size_t k, double share, model_hourgla
     for (size_t j = 0; j < d; j++) {
         w->next[j] = w->h[j] + w->f[j];
     }
-    const double size = sqrt(dyn_vector_dot(w->h, w->h, d));
-    const double grown = sqrt(dyn_vector_dot(w->next, w->next, d));
-    const double moved = sqrt(dyn_vector_dot(w->f, w->f, d));
+    const double size = dyn_vector_norm(w->h, d);
+    const double grown = dyn_vector_norm(w->next, d);
+    const double moved = dyn_vector_norm(w->f, d);
     const double square = frobenius(s);
     const double angle = angular(w, s, square, size, grown);
     KERN_TRY(kern_lapack_lu(s->hidden, s->core, s->pivots, &determinant, err));
@@ -142,8 +142,8 @@ static kern_status follow_sub(follower *w, size_t k, double share, model_hourgla
     r->gain += share * sqrt(square / (double)d);
     r->angular_gain += share * sqrt(angle / (double)(d - 1));
     if (k > 0) {
-        out->subs[k - 1].turn += share * dyn_vector_dot(w->f, w->before, d) /
-                                 (moved * sqrt(dyn_vector_dot(w->before, w->before, d)));
+        out->subs[k - 1].turn +=
+            share * dyn_vector_dot(w->f, w->before, d) / (moved * dyn_vector_norm(w->before, d));
     }
     memcpy(w->before, w->f, d * sizeof *w->f);
     memcpy(w->moves + (k * w->tokens + w->token) * d, w->f, d * sizeof *w->f);

@@ -14,6 +14,8 @@
  * Spectral norms are right to 8D u of themselves, and what they bound is smaller by the reach R.
  */
 #include "models/verify/verify_cem_instance.h"
+
+#include "dyn/dyn_vector.h"
 #include "models/verify/verify_dense.h"
 #include "models/verify/verify_table.h"
 
@@ -26,15 +28,6 @@
 static const char *const bounds[] = {"lower", "upper", "force", "floor", "gated", NULL};
 
 enum { LOWER, UPPER, FORCE, FLOOR, GATED, BOUNDS };
-
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
 
 static kern_status draw(const verify_subject *subject, kern_rng *rng, size_t trial,
                         verify_work *work, verify_record *record, kern_error *err)
@@ -63,7 +56,7 @@ static double highest(const verify_cem *q, const double *u, size_t k)
     for (size_t j = 0; j < q->history; j++) {
         double score = 0.0;
         for (size_t m = k * q->head; m < (k + 1) * q->head; m++) {
-            score += dot(q->wq + m * d, u, d) * q->keys[j * q->heads * q->head + m];
+            score += dyn_vector_dot(q->wq + m * d, u, d) * q->keys[j * q->heads * q->head + m];
         }
         for (size_t i = 0; diag != NULL && i < d; i++) {
             score += u[i] * diag[i] * q->c[j * d + i];
@@ -121,7 +114,8 @@ static kern_status reach(const verify_cem *q, double *sum, verify_work *work, ke
     double longest = 0.0;
     *sum = 0.0;
     for (size_t j = 0; j < q->history; j++) {
-        longest = fmax(longest, sqrt(dot(q->c + j * q->width, q->c + j * q->width, q->width)));
+        longest =
+            fmax(longest, sqrt(dyn_vector_dot(q->c + j * q->width, q->c + j * q->width, q->width)));
     }
     for (size_t k = 0; k < q->heads; k++) {
         double norm = 0.0;
@@ -150,7 +144,7 @@ static kern_status compare_attention(const verify_cem *q, const verify_cem_point
     }
     KERN_TRY(reach(q, &far, work, err));
     if (bound == FORCE) {
-        outcome->left = sqrt(dot(at->force, at->force, q->width));
+        outcome->left = sqrt(dyn_vector_dot(at->force, at->force, q->width));
         outcome->right = far;
         outcome->tolerance = at->at.force_rounding + slack;
     } else {
@@ -166,7 +160,7 @@ static void compare_gated(const verify_cem *q, const verify_cem_point *at, verif
     outcome->left = fabs(at->at.energy);
     outcome->right = 0.0;
     for (size_t m = 0; m < q->hidden; m++) {
-        const double z = dot(q->wu + m * q->width, at->u, q->width);
+        const double z = dyn_vector_dot(q->wu + m * q->width, at->u, q->width);
         outcome->right += fabs(q->gate[m]) * verify_cem_silu_integral(z);
     }
     outcome->tolerance = 2.0 * at->at.rounding;

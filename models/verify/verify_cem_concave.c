@@ -16,6 +16,8 @@
  * by |y − u| times what G is off by, and D roundings of |G||y − u|.
  */
 #include "models/verify/verify_cem_run.h"
+
+#include "dyn/dyn_vector.h"
 #include "models/verify/verify_dense.h"
 #include "models/verify/verify_table.h"
 
@@ -26,15 +28,6 @@
 #define ROUND (0.5 * DBL_EPSILON)
 
 static const char *const sides[] = {"curvature", "tangent", NULL};
-
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
 
 /* ---- concavity --------------------------------------------------------------------------------
  */
@@ -49,7 +42,7 @@ static kern_status put_direction(verify_record *record, kern_rng *rng, size_t tr
     for (size_t i = 0; i < width; i++) {
         v[i] = kern_rng_normal(rng);
     }
-    const double length = sqrt(dot(v, v, width));
+    const double length = dyn_vector_norm(v, width);
     for (size_t i = 0; i < width; i++) {
         v[i] /= length;
     }
@@ -97,9 +90,9 @@ static void by_curvature(verify_cem *q, const verify_cem_point *at, const double
                          verify_outcome *outcome)
 {
     const double square = q->reach * q->reach / q->tau;
-    const double saturation = q->reach * sqrt(dot(at->u, at->u, q->width)) / q->tau;
+    const double saturation = q->reach * dyn_vector_norm(at->u, q->width) / q->tau;
     verify_cem_bend(q, at->u, v, bent);
-    outcome->left = -dot(v, bent, q->width);
+    outcome->left = -dyn_vector_dot(v, bent, q->width);
     outcome->right = 0.0;
     outcome->scale = square;
     outcome->tolerance = q->terms * ROUND * square * (8.0 + 8.0 * saturation);

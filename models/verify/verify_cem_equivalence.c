@@ -17,24 +17,17 @@
  * the residual one by one, as many roundings of |x| + |G|; z′ − z rounds z and G once each.
  */
 #include "models/verify/verify_cem_instance.h"
+
+#include "dyn/dyn_vector.h"
 #include "models/verify/verify_table.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
-
 static void normalise(const double *h, const double *gamma, double epsilon, size_t d, double *to)
 {
-    const double r = sqrt(dot(h, h, d) / (double)d + epsilon);
+    const double r = sqrt(dyn_vector_dot(h, h, d) / (double)d + epsilon);
     for (size_t i = 0; i < d; i++) {
         to[i] = gamma[i] * h[i] / r;
     }
@@ -102,7 +95,7 @@ static kern_status draw_mlp(const verify_subject *subject, kern_rng *rng, size_t
         for (size_t i = 0; i < q.width; i++) {
             wg[m * q.width + i] = kern_rng_normal(rng);
         }
-        gate[m] = dot(wg + m * q.width, u, q.width);
+        gate[m] = dyn_vector_dot(wg + m * q.width, u, q.width);
     }
     return KERN_OK;
 }
@@ -141,13 +134,15 @@ static void attend(const mha *a, size_t h, double *y)
     const size_t rows = h * d * a->width;
     double total = 0.0;
     for (size_t m = 0; m < d; m++) {
-        a->q[m] =
-            dot(a->w_query + rows + m * a->width, a->n + (a->tokens - 1) * a->width, a->width);
+        a->q[m] = dyn_vector_dot(a->w_query + rows + m * a->width,
+                                 a->n + (a->tokens - 1) * a->width, a->width);
     }
     for (size_t j = 0; j < a->tokens; j++) {
         for (size_t m = 0; m < d; m++) {
-            a->k[j * d + m] = dot(a->w_key + rows + m * a->width, a->n + j * a->width, a->width);
-            a->v[j * d + m] = dot(a->w_value + rows + m * a->width, a->n + j * a->width, a->width);
+            a->k[j * d + m] =
+                dyn_vector_dot(a->w_key + rows + m * a->width, a->n + j * a->width, a->width);
+            a->v[j * d + m] =
+                dyn_vector_dot(a->w_value + rows + m * a->width, a->n + j * a->width, a->width);
         }
         if (a->turned) {
             rotate(a->k + j * d, d, j, a->base);
@@ -158,7 +153,7 @@ static void attend(const mha *a, size_t h, double *y)
     }
     double largest = -HUGE_VAL;
     for (size_t j = 0; j < a->tokens; j++) {
-        a->weight[j] = dot(a->q, a->k + j * d, d);
+        a->weight[j] = dyn_vector_dot(a->q, a->k + j * d, d);
         largest = fmax(largest, a->weight[j]);
     }
     for (size_t j = 0; j < a->tokens; j++) {
@@ -214,7 +209,8 @@ static void conventional_mlp(const double *n, size_t d, size_t hidden, const dou
                              const double *up, const double *down, double *y)
 {
     for (size_t m = 0; m < hidden; m++) {
-        const double unit = silu(dot(gate + m * d, n, d)) * dot(up + m * d, n, d);
+        const double unit =
+            silu(dyn_vector_dot(gate + m * d, n, d)) * dyn_vector_dot(up + m * d, n, d);
         for (size_t i = 0; i < d; i++) {
             y[i] += down[m * d + i] * unit;
         }
@@ -234,8 +230,9 @@ static double descend(verify_cem *q, verify_cem_point *from, bool once, double *
         const double moved = from->u[i] + from->force[i];
         out[i] = from->x[i] + (once ? moved - from->u[i] : from->force[i]);
     }
-    const double size = sqrt(dot(from->x, from->x, d)) + sqrt(dot(from->u, from->u, d)) +
-                        sqrt(dot(from->force, from->force, d));
+    const double size = sqrt(dyn_vector_dot(from->x, from->x, d)) +
+                        sqrt(dyn_vector_dot(from->u, from->u, d)) +
+                        sqrt(dyn_vector_dot(from->force, from->force, d));
     const double terms = (double)(q->heads * q->head + q->hidden + 4);
     return terms * 0.5 * DBL_EPSILON * size + 4.0 * from->at.force_rounding;
 }
@@ -250,7 +247,7 @@ static kern_status compare(const verify_cem *q, const double *one, const double 
     outcome->left = sqrt(square);
     outcome->right = 0.0;
     outcome->tolerance = rounding;
-    outcome->scale = 1.0 + sqrt(dot(other, other, q->width));
+    outcome->scale = 1.0 + sqrt(dyn_vector_dot(other, other, q->width));
     return KERN_OK;
 }
 
@@ -302,8 +299,10 @@ static kern_status check_mlp(const verify_record *record, verify_work *work,
     for (size_t m = 0; m < q.hidden; m++) {
         const double *w = q.wu + m * q.width;
         const double *g = wg + m * q.width;
-        rounding += 2.0 * q.terms * DBL_EPSILON * sqrt(dot(w, w, q.width) * dot(g, g, q.width)) *
-                    sqrt(dot(from.u, from.u, q.width)) * fabs(dot(w, from.u, q.width));
+        rounding += 2.0 * q.terms * DBL_EPSILON *
+                    sqrt(dyn_vector_dot(w, w, q.width) * dyn_vector_dot(g, g, q.width)) *
+                    sqrt(dyn_vector_dot(from.u, from.u, q.width)) *
+                    fabs(dyn_vector_dot(w, from.u, q.width));
     }
     const bool form_a = q.kind == VERIFY_CEM_MLP_A;
     memcpy(y, q.x, q.width * sizeof *y);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/verify/verify_cem_instance.h"
 
+#include "dyn/dyn_vector.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -15,20 +17,6 @@ const char *const verify_cem_diags[] = {"shared", "none", "per_head", NULL};
 const char *const verify_cem_preconds[] = {"none", "dlr", "gamma", NULL};
 
 enum { WIDTH_MAX = 1 << 14, COUNT_MAX = 1 << 16 };
-
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
-
-static double size_of(const double *a, size_t n)
-{
-    return sqrt(dot(a, a, n));
-}
 
 /* ---- silu -------------------------------------------------------------------------------------
  */
@@ -85,7 +73,8 @@ kern_status verify_cem_read_dlr(const verify_record *record, size_t width, doubl
     KERN_TRY(verify_record_get(record, "p_v", width, r, &v, err));
     for (size_t i = 0; i < width; i++) {
         for (size_t j = 0; j <= i; j++) {
-            const double low = dot(u + i * r, v + j * r, r) + dot(v + i * r, u + j * r, r);
+            const double low =
+                dyn_vector_dot(u + i * r, v + j * r, r) + dyn_vector_dot(v + i * r, u + j * r, r);
             const double softplus = fmax(delta[i], 0.0) + log1p(exp(-fabs(delta[i])));
             p[i * width + j] = low + (i == j ? softplus : 0.0);
             p[j * width + i] = p[i * width + j];
@@ -114,7 +103,7 @@ static kern_status read_precond(verify_cem *q, const verify_record *record, veri
     if (q->precond == VERIFY_CEM_DLR) {
         KERN_TRY(verify_work_take(work, d * d, &q->p, err));
         KERN_TRY(verify_cem_read_dlr(record, d, q->p, err));
-        q->p_size = size_of(q->p, d * d);
+        q->p_size = dyn_vector_norm(q->p, d * d);
     } else if (q->precond == VERIFY_CEM_GAMMA) {
         KERN_TRY(verify_record_get_number(record, "factor", &q->factor, err));
         q->p_size = fabs(q->factor) * longest;
@@ -149,7 +138,7 @@ static kern_status make_keys(verify_cem *q, verify_work *work, kern_error *err)
     q->values = q->rope == VERIFY_CEM_PLAIN ? row : q->keys;
     for (size_t j = 0; j < q->history; j++) {
         for (size_t m = 0; m < wide; m++) {
-            row[j * wide + m] = dot(q->wk + m * q->width, q->c + j * q->width, q->width);
+            row[j * wide + m] = dyn_vector_dot(q->wk + m * q->width, q->c + j * q->width, q->width);
         }
         if (q->rope == VERIFY_CEM_UNTURNED) {
             memcpy(q->keys + j * wide, row + j * wide, wide * sizeof *row);
@@ -169,7 +158,7 @@ static double reach_of(const verify_cem *q)
     double reach = 0.0;
     double longest = 0.0;
     for (size_t j = 0; j < q->history; j++) {
-        longest = fmax(longest, size_of(q->c + j * d, d));
+        longest = fmax(longest, dyn_vector_norm(q->c + j * d, d));
     }
     for (size_t k = 0; k < q->heads; k++) {
         double diagonal = 0.0;
@@ -181,7 +170,8 @@ static double reach_of(const verify_cem *q)
             }
             diagonal = fmax(diagonal, sqrt(square));
         }
-        reach += size_of(q->wq + k * area, area) * size_of(q->wk + k * area, area) * longest;
+        reach += dyn_vector_norm(q->wq + k * area, area) * dyn_vector_norm(q->wk + k * area, area) *
+                 longest;
         reach += diagonal;
     }
     return reach;
@@ -261,10 +251,10 @@ static double weigh(verify_cem *q, const double *u, size_t k)
     double largest = -HUGE_VAL;
     double sum = 0.0;
     for (size_t m = 0; m < q->head; m++) {
-        q->query[m] = dot(q->wq + (k * q->head + m) * d, u, d);
+        q->query[m] = dyn_vector_dot(q->wq + (k * q->head + m) * d, u, d);
     }
     for (size_t j = 0; j < q->history; j++) {
-        double score = dot(q->query, q->keys + j * wide + k * q->head, q->head);
+        double score = dyn_vector_dot(q->query, q->keys + j * wide + k * q->head, q->head);
         for (size_t i = 0; diag != NULL && i < d; i++) {
             score += u[i] * diag[i] * q->c[j * d + i];
         }
@@ -308,7 +298,7 @@ static void add_mix(const verify_cem *q, size_t k, const double *w, double *out)
 
 static verify_cem_value attention(verify_cem *q, const double *u, double *force)
 {
-    const double reached = q->reach * size_of(u, q->width);
+    const double reached = q->reach * dyn_vector_norm(u, q->width);
     double sum = 0.0;
     for (size_t k = 0; k < q->heads; k++) {
         sum += weigh(q, u, k);
@@ -329,12 +319,12 @@ static verify_cem_value attention(verify_cem *q, const double *u, double *force)
 static verify_cem_value gated(verify_cem *q, const double *u, double *force)
 {
     const size_t d = q->width;
-    const double length = size_of(u, d);
+    const double length = dyn_vector_norm(u, d);
     verify_cem_value v = {0};
     for (size_t m = 0; m < q->hidden; m++) {
         const double *w = q->wu + m * d;
-        const double z = dot(w, u, d);
-        const double row = size_of(w, d);
+        const double z = dyn_vector_dot(w, u, d);
+        const double row = dyn_vector_norm(w, d);
         const bool form_a = q->kind == VERIFY_CEM_MLP_A;
         const double g = form_a ? q->gate[m] : verify_cem_silu(q->gate[m]);
         const double r = g * (form_a ? verify_cem_silu(z) : z);
@@ -369,10 +359,10 @@ static void bend_attention(verify_cem *q, const double *u, const double *v, doub
         double mean = 0.0;
         (void)weigh(q, u, k);
         for (size_t m = 0; m < q->head; m++) {
-            q->query[m] = dot(q->wq + (k * q->head + m) * d, v, d);
+            q->query[m] = dyn_vector_dot(q->wq + (k * q->head + m) * d, v, d);
         }
         for (size_t j = 0; j < q->history; j++) {
-            slope[j] = dot(q->query, q->keys + j * wide + k * q->head, q->head);
+            slope[j] = dyn_vector_dot(q->query, q->keys + j * wide + k * q->head, q->head);
             for (size_t i = 0; diag != NULL && i < d; i++) {
                 slope[j] += v[i] * diag[i] * q->c[j * d + i];
             }
@@ -395,9 +385,10 @@ void verify_cem_bend(verify_cem *q, const double *u, const double *v, double *ou
     }
     for (size_t m = 0; m < q->hidden; m++) {
         const double *w = q->wu + m * d;
-        const double curve = q->kind == VERIFY_CEM_MLP_A ? q->gate[m] * silu_slope(dot(w, u, d))
-                                                         : verify_cem_silu(q->gate[m]);
-        const double along = curve * dot(w, v, d);
+        const double curve = q->kind == VERIFY_CEM_MLP_A
+                                 ? q->gate[m] * silu_slope(dyn_vector_dot(w, u, d))
+                                 : verify_cem_silu(q->gate[m]);
+        const double along = curve * dyn_vector_dot(w, v, d);
         for (size_t i = 0; i < d; i++) {
             out[i] += along * w[i];
         }
@@ -413,7 +404,7 @@ double verify_cem_see(const verify_cem *q, const double *x, double *u)
         memcpy(u, x, q->width * sizeof *u);
         return 1.0;
     }
-    const double r = sqrt(dot(x, x, q->width) / (double)q->width + q->epsilon);
+    const double r = sqrt(dyn_vector_dot(x, x, q->width) / (double)q->width + q->epsilon);
     for (size_t i = 0; i < q->width; i++) {
         u[i] = q->gamma[i] * x[i] / r;
     }
@@ -438,14 +429,14 @@ void verify_cem_visit(verify_cem *q, verify_cem_point *p)
     const double off = q->place == VERIFY_CEM_ONCE
                            ? p->moved_rounding
                            : 2.0 * q->gain * p->moved_rounding / p->r +
-                                 (double)(q->width + 8) * ROUND * size_of(p->u, q->width);
+                                 (double)(q->width + 8) * ROUND * dyn_vector_norm(p->u, q->width);
     p->rounding = p->at.rounding + p->at.slope * off;
 }
 
 void verify_cem_precondition(const verify_cem *q, const double *f, double *out)
 {
     for (size_t i = 0; i < q->width; i++) {
-        out[i] = q->precond == VERIFY_CEM_DLR     ? dot(q->p + i * q->width, f, q->width)
+        out[i] = q->precond == VERIFY_CEM_DLR     ? dyn_vector_dot(q->p + i * q->width, f, q->width)
                  : q->precond == VERIFY_CEM_GAMMA ? q->factor * q->gamma[i] * f[i]
                                                   : f[i];
     }
@@ -468,7 +459,7 @@ void verify_cem_step(verify_cem *q, const verify_cem_point *from, verify_cem_poi
 {
     const size_t d = q->width;
     const double grown = q->place == VERIFY_CEM_EXACT ? 2.0 * q->gain / from->r : 1.0;
-    const double force = grown * size_of(from->force, d);
+    const double force = grown * dyn_vector_norm(from->force, d);
     memcpy(q->pulled, from->force, d * sizeof *q->pulled);
     if (q->place == VERIFY_CEM_EXACT) {
         pull(q, from, q->pulled);
@@ -478,7 +469,8 @@ void verify_cem_step(verify_cem *q, const verify_cem_point *from, verify_cem_poi
         to->x[i] = from->x[i] + q->eta * to->x[i];
     }
     to->moved_rounding =
-        from->moved_rounding + 2.0 * ROUND * (size_of(from->x, d) + size_of(to->x, d)) +
+        from->moved_rounding +
+        2.0 * ROUND * (dyn_vector_norm(from->x, d) + dyn_vector_norm(to->x, d)) +
         fabs(q->eta) * q->p_size *
             (grown * from->at.force_rounding + (double)(2 * d + 16) * ROUND * force);
     verify_cem_visit(q, to);

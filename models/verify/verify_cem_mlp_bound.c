@@ -19,6 +19,8 @@
  * first order.
  */
 #include "models/verify/verify_cem_mlp_bound.h"
+
+#include "dyn/dyn_vector.h"
 #include "models/verify/verify_cem_instance.h"
 #include "models/verify/verify_dense.h"
 #include "models/verify/verify_table.h"
@@ -28,15 +30,6 @@
 #include <string.h>
 
 #define ROUND (0.5 * DBL_EPSILON)
-
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
 
 /* Largest eigenvalue of a symmetric matrix, which is destroyed. */
 static kern_status top(size_t n, double *a, double *value, verify_work *work, kern_error *err)
@@ -166,7 +159,7 @@ static void compare(const verify_cem *q, const verify_cem_point *from, const ver
         along += from->force[i] * moved;
         square += moved * moved;
     }
-    const double length = sqrt(dot(from->force, from->force, q->width));
+    const double length = sqrt(dyn_vector_dot(from->force, from->force, q->width));
     const double slack = (8.0 * (double)q->width + 16.0) * ROUND;
     outcome->left = to->at.energy;
     outcome->right = from->at.energy - fmax(0.0, along * (1.0 - 0.5 * product));

@@ -18,6 +18,8 @@
  * nothing and are passed over.
  */
 #include "models/verify/verify_dense.h"
+
+#include "dyn/dyn_vector.h"
 #include "models/verify/verify_hourglass_run.h"
 #include "models/verify/verify_hourglass_sub.h"
 #include "models/verify/verify_table.h"
@@ -35,20 +37,6 @@ static const char *const identities[] = {"jacobian",  "determinant", "frobenius"
 enum { JACOBIAN, DETERMINANT, FROBENIUS, CONSERVED, KERNEL, RADIAL, PARALLEL, ENGINE };
 
 enum { RANDOM_IDENTITIES = ENGINE, IDENTITIES = ENGINE + 1 };
-
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
-
-static double size_of(const double *a, size_t n)
-{
-    return sqrt(dot(a, a, n));
-}
 
 /* ---- identities -------------------------------------------------------------------------------
  */
@@ -78,12 +66,12 @@ static kern_status leave_out(const verify_sub *s, const double *vectors, size_t 
         }
         for (size_t k = 0; k < 2 * i; k++) {
             const double *q = basis + k % i * d;
-            const double along = dot(q, row, d);
+            const double along = dyn_vector_dot(q, row, d);
             for (size_t j = 0; j < d; j++) {
                 row[j] -= along * q[j];
             }
         }
-        const double length = size_of(row, d);
+        const double length = dyn_vector_norm(row, d);
         for (size_t j = 0; i < s->hidden && j < d; j++) {
             row[j] = length > 0.0 ? row[j] / length : 0.0;
         }
@@ -98,7 +86,7 @@ static kern_status see_jacobian(verify_sub *s, probe *r, verify_outcome *o, kern
     verify_sub_tangent(s, r->v, r->out, r->dn);
     memcpy(r->other, r->v, d * sizeof *r->other);
     for (size_t i = 0; i < s->hidden; i++) {
-        const double along = dot(s->c + i * d, r->v, d);
+        const double along = dyn_vector_dot(s->c + i * d, r->v, d);
         for (size_t j = 0; j < d; j++) {
             r->other[j] += s->u[j * s->hidden + i] * along;
         }
@@ -106,9 +94,9 @@ static kern_status see_jacobian(verify_sub *s, probe *r, verify_outcome *o, kern
     for (size_t j = 0; j < d; j++) {
         r->out[j] -= r->other[j];
     }
-    o->left = size_of(r->out, d);
-    o->tolerance = 2.0 * (s->j_rounding + s->terms) * size_of(r->v, d);
-    o->scale = (1.0 + s->u_size * s->c_size) * size_of(r->v, d);
+    o->left = dyn_vector_norm(r->out, d);
+    o->tolerance = 2.0 * (s->j_rounding + s->terms) * dyn_vector_norm(r->v, d);
+    o->scale = (1.0 + s->u_size * s->c_size) * dyn_vector_norm(r->v, d);
     return KERN_OK;
 }
 
@@ -167,10 +155,10 @@ static kern_status see_frobenius(verify_sub *s, probe *r, verify_outcome *o, ker
             for (size_t j = 0; j < d; j++) {
                 uu += s->u[j * n + i] * s->u[j * n + k];
             }
-            sum += uu * dot(s->c + i * d, s->c + k * d, d);
+            sum += uu * dyn_vector_dot(s->c + i * d, s->c + k * d, d);
         }
     }
-    const double size = size_of(s->j, d * d);
+    const double size = dyn_vector_norm(s->j, d * d);
     const double terms = s->u_size * s->c_size;
     o->left = fabs(size * size - sum);
     o->tolerance =
@@ -191,11 +179,11 @@ static kern_status see_conserved(verify_sub *s, probe *r, verify_outcome *o, ker
     KERN_TRY(leave_out(s, s->down, 1, s->hidden, r->v, r->work, err));
     memset(r->out, 0, d * sizeof *r->out);
     verify_sub_add_units(s, 0, s->hidden, r->out);
-    const double length = size_of(r->v, d);
-    o->left = fabs(dot(r->v, r->out, d));
-    o->tolerance = length * s->f_rounding +
-                   16.0 * s->terms * (double)s->hidden * size_of(r->out, d) * (1.0 + length);
-    o->scale = size_of(r->out, d) + s->u_size;
+    const double length = dyn_vector_norm(r->v, d);
+    o->left = fabs(dyn_vector_dot(r->v, r->out, d));
+    o->tolerance = length * s->f_rounding + 16.0 * s->terms * (double)s->hidden *
+                                                dyn_vector_norm(r->out, d) * (1.0 + length);
+    o->scale = dyn_vector_norm(r->out, d) + s->u_size;
     return KERN_OK;
 }
 
@@ -206,13 +194,13 @@ static kern_status see_kernel(verify_sub *s, probe *r, verify_outcome *o, kern_e
         o->skipped = true;
         return KERN_OK;
     }
-    const double before = size_of(r->v, d);
+    const double before = dyn_vector_norm(r->v, d);
     KERN_TRY(leave_out(s, s->c, d, 1, r->v, r->work, err));
     verify_sub_tangent(s, r->v, r->out, r->dn);
     for (size_t j = 0; j < d; j++) {
         r->out[j] -= r->v[j];
     }
-    o->left = size_of(r->out, d);
+    o->left = dyn_vector_norm(r->out, d);
     o->tolerance =
         2.0 * (s->j_rounding + 8.0 * s->terms * (double)s->hidden * (1.0 + s->u_size * s->c_size)) *
         before;
@@ -223,7 +211,7 @@ static kern_status see_kernel(verify_sub *s, probe *r, verify_outcome *o, kern_e
 static kern_status see_radial(verify_sub *s, probe *r, verify_outcome *o, kern_error *err)
 {
     const size_t d = s->width;
-    const double length = size_of(s->h, d);
+    const double length = dyn_vector_norm(s->h, d);
     double square = 0.0;
     (void)err;
     if (!s->norm) {
@@ -235,7 +223,7 @@ static kern_status see_radial(verify_sub *s, probe *r, verify_outcome *o, kern_e
         r->out[j] -= s->h[j];
         square += s->gamma[j] * s->h[j] * s->gamma[j] * s->h[j];
     }
-    o->left = size_of(r->out, d);
+    o->left = dyn_vector_norm(r->out, d);
     o->right = s->epsilon / (s->root * s->root) * s->u_size * s->b_size * sqrt(square) / s->root;
     o->tolerance =
         (s->j_rounding + s->terms * (1.0 + s->u_size * s->b_size * s->gain / s->root)) * length;
@@ -261,9 +249,9 @@ static kern_status see_parallel(verify_sub *s, probe *r, verify_outcome *o, kern
     for (size_t j = 0; j < d; j++) {
         r->other[j] -= r->out[j];
     }
-    o->left = size_of(r->other, d);
+    o->left = dyn_vector_norm(r->other, d);
     o->tolerance = 2.0 * s->f_rounding;
-    o->scale = 1.0 + size_of(r->out, d);
+    o->scale = 1.0 + dyn_vector_norm(r->out, d);
     return KERN_OK;
 }
 
@@ -278,7 +266,7 @@ static kern_status see_engine(verify_sub *s, probe *r, verify_outcome *o, kern_e
     KERN_TRY(verify_record_get_number(r->record, "engine_log_det", &determinant, err));
     memset(r->out, 0, d * sizeof *r->out);
     verify_sub_add_units(s, 0, s->hidden, r->out);
-    const double moved = size_of(r->out, d);
+    const double moved = dyn_vector_norm(r->out, d);
     for (size_t j = 0; j < d; j++) {
         r->out[j] -= f[j];
     }
@@ -287,11 +275,11 @@ static kern_status see_engine(verify_sub *s, probe *r, verify_outcome *o, kern_e
     const double value = verify_dense_log_abs_det(s->hidden, s->m);
     const double error = s->j_rounding + s->terms * (1.0 + s->u_size * s->c_size);
     const double off = most <= 1e5 * least ? fabs(value - determinant) : 0.0;
-    o->left = fmax(size_of(r->out, d) / (2.0 * s->f_rounding),
+    o->left = fmax(dyn_vector_norm(r->out, d) / (2.0 * s->f_rounding),
                    off / (2.0 * determinant_rounding(s, s->hidden, error, least, most)));
     o->right = 1.0;
     o->scale = 1.0;
-    r->relative_step = moved / size_of(s->h, d);
+    r->relative_step = moved / dyn_vector_norm(s->h, d);
     r->log_abs_det = value;
     return KERN_OK;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/verify/verify_hourglass_sub.h"
 
+#include "dyn/dyn_vector.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -10,20 +12,6 @@
 const char *const verify_sub_norms[] = {"before", "none", NULL};
 
 enum { SIZE_LIMIT = 1 << 12 };
-
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
-
-static double size_of(const double *a, size_t n)
-{
-    return sqrt(dot(a, a, n));
-}
 
 static double silu(double z, double *slope)
 {
@@ -38,8 +26,8 @@ void verify_sub_add_units(const verify_sub *s, size_t first, size_t last, double
 {
     for (size_t i = first; i < last; i++) {
         double slope;
-        const double a = dot(s->gate + i * s->width, s->n, s->width);
-        const double value = silu(a, &slope) * dot(s->up + i * s->width, s->n, s->width);
+        const double a = dyn_vector_dot(s->gate + i * s->width, s->n, s->width);
+        const double value = silu(a, &slope) * dyn_vector_dot(s->up + i * s->width, s->n, s->width);
         for (size_t j = 0; j < s->width; j++) {
             f[j] += s->alpha * s->down[j * s->hidden + i] * value;
         }
@@ -50,7 +38,7 @@ void verify_sub_add_units(const verify_sub *s, size_t first, size_t last, double
 void verify_sub_tangent(const verify_sub *s, const double *v, double *out, double *dn)
 {
     const size_t d = s->width;
-    const double along = dot(s->h, v, d) / ((double)d * s->root * s->root);
+    const double along = dyn_vector_dot(s->h, v, d) / ((double)d * s->root * s->root);
     for (size_t j = 0; j < d; j++) {
         dn[j] = s->norm ? s->gamma[j] * (v[j] - s->h[j] * along) / s->root : v[j];
         out[j] = v[j];
@@ -59,8 +47,9 @@ void verify_sub_tangent(const verify_sub *s, const double *v, double *out, doubl
         const double *gate = s->gate + i * d;
         const double *up = s->up + i * d;
         double slope;
-        const double value = silu(dot(gate, s->n, d), &slope);
-        const double change = slope * dot(gate, dn, d) * dot(up, s->n, d) + value * dot(up, dn, d);
+        const double value = silu(dyn_vector_dot(gate, s->n, d), &slope);
+        const double change = slope * dyn_vector_dot(gate, dn, d) * dyn_vector_dot(up, s->n, d) +
+                              value * dyn_vector_dot(up, dn, d);
         for (size_t j = 0; j < d; j++) {
             out[j] += s->alpha * s->down[j * s->hidden + i] * change;
         }
@@ -71,17 +60,17 @@ void verify_sub_tangent(const verify_sub *s, const double *v, double *out, doubl
 static void make_rows(verify_sub *s)
 {
     const size_t d = s->width;
-    const double length = size_of(s->n, d);
+    const double length = dyn_vector_norm(s->n, d);
     double units = 0.0;
     double rows = 0.0;
     for (size_t i = 0; i < s->hidden; i++) {
         const double *gate = s->gate + i * d;
         const double *up = s->up + i * d;
-        const double ga = size_of(gate, d);
-        const double va = size_of(up, d);
-        const double b = dot(up, s->n, d);
+        const double ga = dyn_vector_norm(gate, d);
+        const double va = dyn_vector_norm(up, d);
+        const double b = dyn_vector_dot(up, s->n, d);
         double slope;
-        const double value = silu(dot(gate, s->n, d), &slope);
+        const double value = silu(dyn_vector_dot(gate, s->n, d), &slope);
         const double unit = 1.1 * fabs(b) * ga * length + fabs(value) * (va * length + fabs(b));
         const double row = (1.1 * va * length + 0.5 * fabs(b) * ga * length + 1.1 * fabs(b)) * ga +
                            (1.1 * ga * length + fabs(value)) * va;
@@ -105,7 +94,7 @@ static void make_rows(verify_sub *s)
 static void prepare(verify_sub *s)
 {
     const size_t d = s->width;
-    s->root = s->norm ? sqrt(dot(s->h, s->h, d) / (double)d + s->epsilon) : 1.0;
+    s->root = s->norm ? sqrt(dyn_vector_dot(s->h, s->h, d) / (double)d + s->epsilon) : 1.0;
     s->gain = s->norm ? 0.0 : 1.0;
     for (size_t j = 0; j < d; j++) {
         s->n[j] = s->norm ? s->gamma[j] * s->h[j] / s->root : s->h[j];
@@ -114,10 +103,10 @@ static void prepare(verify_sub *s)
     for (size_t i = 0; i < d * s->hidden; i++) {
         s->u[i] = s->alpha * s->down[i];
     }
-    s->u_size = size_of(s->u, d * s->hidden);
+    s->u_size = dyn_vector_norm(s->u, d * s->hidden);
     make_rows(s);
-    s->b_size = size_of(s->b, d * s->hidden);
-    s->c_size = size_of(s->c, d * s->hidden);
+    s->b_size = dyn_vector_norm(s->b, d * s->hidden);
+    s->c_size = dyn_vector_norm(s->c, d * s->hidden);
     s->terms = (double)(2 * d + s->hidden + 32) * ROUND;
     s->f_rounding *= s->terms;
     s->j_rounding *= s->terms;

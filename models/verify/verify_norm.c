@@ -17,6 +17,8 @@
  */
 #include "models/verify/verify_table.h"
 
+#include "dyn/dyn_vector.h"
+
 #include <float.h>
 #include <math.h>
 
@@ -66,15 +68,6 @@ static double normalise(const double *x, size_t d, bool centre, double epsilon, 
     return sigma;
 }
 
-static double norm_of(const double *x, size_t d)
-{
-    double square = 0.0;
-    for (size_t i = 0; i < d; i++) {
-        square += x[i] * x[i];
-    }
-    return sqrt(square);
-}
-
 static double distance(const double *x, const double *y, size_t d)
 {
     double square = 0.0;
@@ -103,8 +96,8 @@ static kern_status check(const verify_record *record, verify_work *work, verify_
     KERN_TRY(verify_work_take(work, d, &yn, err));
     const double sx = normalise(x, d, norm == 0, epsilon, xn);
     const double sy = normalise(y, d, norm == 0, epsilon, yn);
-    const double a = norm_of(xn, d);
-    const double b = norm_of(yn, d);
+    const double a = dyn_vector_norm(xn, d);
+    const double b = dyn_vector_norm(yn, d);
     double moved = 0.0;
     double turned = 0.0;
     for (size_t i = 0; i < d; i++) {
@@ -115,8 +108,8 @@ static kern_status check(const verify_record *record, verify_work *work, verify_
     outcome->right = moved;
     outcome->scale = 0.5 * (sx + sy) * (a * a + b * b);
     const double unit = ((double)d + 8.0) * DBL_EPSILON; /* twice c·u */
-    const double off = unit * (norm_of(x, d) / sx + a + norm_of(y, d) / sy + b);
-    const double size = norm_of(x, d) + norm_of(y, d) + sx + sy;
+    const double off = unit * (dyn_vector_norm(x, d) / sx + a + dyn_vector_norm(y, d) / sy + b);
+    const double size = dyn_vector_norm(x, d) + dyn_vector_norm(y, d) + sx + sy;
     const double gap = distance(x, y, d);
     outcome->tolerance = (gap + (sx + sy) * sqrt(turned)) * off + 0.5 * (sx + sy) * off * off +
                          0.5 * unit * size * turned + unit * (gap * (a + b) + outcome->scale);

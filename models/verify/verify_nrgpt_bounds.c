@@ -14,20 +14,13 @@
  */
 #include "models/verify/verify_nrgpt_instance.h"
 
+#include "dyn/dyn_vector.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 enum { SQUARINGS = 9 };
-
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
 
 /* ---- Spectral norms ------------------------------------------------------------------------ */
 
@@ -74,14 +67,14 @@ static double bound_radius(double *a, double *b, size_t n)
     for (size_t k = 0; k < SQUARINGS; k++) {
         int exponent = 0;
         if (!rescale(a, n * n, &exponent)) {
-            return dot(a, a, n * n); /* 0, or not finite */
+            return dyn_vector_dot(a, a, n * n); /* 0, or not finite */
         }
         exponents += exponent / power;
         square(a, n, b);
         memcpy(a, b, n * n * sizeof *a);
         power *= 2.0;
     }
-    double norm = sqrt(dot(a, a, n * n));
+    double norm = sqrt(dyn_vector_dot(a, a, n * n));
     for (size_t k = 0; k < SQUARINGS; k++) {
         norm = sqrt(norm);
     }
@@ -101,7 +94,7 @@ static void fill_gram(const double *a, size_t m, size_t n, double *gram)
         }
     }
     for (size_t i = 0; i < m * m && m < n; i++) {
-        gram[i] = dot(a + i / m * n, a + i % m * n, n);
+        gram[i] = dyn_vector_dot(a + i / m * n, a + i % m * n, n);
     }
 }
 
@@ -155,7 +148,7 @@ static void measure_keys(const verify_nrgpt *q, size_t head, double *mean, doubl
             const double gap = keys[b * d + i] - mean[i];
             square_sum += gap * gap;
         }
-        *reach = fmax(*reach, sqrt(dot(keys + b * d, keys + b * d, d)));
+        *reach = fmax(*reach, sqrt(dyn_vector_dot(keys + b * d, keys + b * d, d)));
         *spread = fmax(*spread, sqrt(square_sum));
     }
 }
@@ -199,7 +192,7 @@ kern_status verify_nrgpt_measure(const verify_nrgpt *q, verify_nrgpt_sizes *size
     *sizes = (verify_nrgpt_sizes){.radius = q->norm == VERIFY_NRGPT_NO_NORM
                                                 ? HUGE_VAL
                                                 : q->gain * sqrt((double)d) +
-                                                      sqrt(dot(q->delta, q->delta, d))};
+                                                      sqrt(dyn_vector_dot(q->delta, q->delta, d))};
     sizes->radius *= 1.0 + ((double)d + 8.0) * DBL_EPSILON;
     for (size_t h = 0; h < q->heads; h++) {
         KERN_TRY(measure_head(q, h, sizes, work, err));
@@ -271,11 +264,11 @@ double verify_nrgpt_floor(const verify_nrgpt *q, const verify_nrgpt_sizes *sizes
     if (q->hidden == 0) {
         return least;
     }
-    const double b1 = sqrt(dot(q->b1, q->b1, q->hidden));
+    const double b1 = sqrt(dyn_vector_dot(q->b1, q->b1, q->hidden));
     const double units = sizes->w1 * sizes->radius + b1 + sqrt((double)q->hidden) * q->act->offset;
     if (q->ff == VERIFY_NRGPT_FF1) {
         return least - fmax(s, 0.0) * units * units;
     }
-    const double b2 = sqrt(dot(q->b2, q->b2, q->width));
+    const double b2 = sqrt(dyn_vector_dot(q->b2, q->b2, q->width));
     return least - fabs(s) * sizes->radius * (sizes->w2 * units + b2);
 }

@@ -15,6 +15,8 @@
  */
 #include "models/verify/verify_nrgpt_instance.h"
 
+#include "dyn/dyn_vector.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -27,15 +29,6 @@ static const double INV_SQRT_2PI = 0.39894228040143267794;
 static double widen(double rounding)
 {
     return 2.0 * rounding;
-}
-
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
 }
 
 /* a·b, and Σ|a_i b_i|. */
@@ -129,7 +122,7 @@ static double find_own_score(const verify_nrgpt *q, size_t head, const double *g
         add(key, g[i], j + i * d, d);
     }
     *size = 2.0 * total;
-    return dot(g, query, d);
+    return dyn_vector_dot(g, query, d);
 }
 
 /* Scores into q->scores; the largest rounding of one is (D + 2)u times the result. */
@@ -174,12 +167,12 @@ static double pull(const verify_nrgpt *q, size_t head, size_t count, bool exact,
     for (size_t b = 0; b < count; b++) {
         const double *key = b < q->prefix ? q->keys + (head * q->prefix + b) * d : q->own;
         add(gradient, -alpha * q->scores[b], key, d);
-        size += fabs(alpha) * q->scores[b] * sqrt(dot(key, key, d));
+        size += fabs(alpha) * q->scores[b] * dyn_vector_norm(key, d);
     }
     if (exact && count > q->prefix) {
         const double *query = q->own + d;
         add(gradient, -alpha * q->scores[q->prefix], query, d);
-        size += fabs(alpha) * q->scores[q->prefix] * sqrt(dot(query, query, d));
+        size += fabs(alpha) * q->scores[q->prefix] * dyn_vector_norm(query, d);
     }
     return size;
 }
@@ -330,7 +323,7 @@ verify_nrgpt_value verify_nrgpt_evaluate(const verify_nrgpt *q, const double *g,
     v.rounding = widen(v.rounding + 4.0 * ROUND * fabs(v.energy));
     v.gradient_rounding = widen(v.gradient_rounding);
     if (gradient != NULL) {
-        v.gradient_rounding += 8.0 * ROUND * sqrt(dot(gradient, gradient, q->width));
+        v.gradient_rounding += 8.0 * ROUND * sqrt(dyn_vector_dot(gradient, gradient, q->width));
     }
     return v;
 }
@@ -389,13 +382,13 @@ void verify_nrgpt_visit(const verify_nrgpt *q, verify_nrgpt_point *p)
     const size_t d = q->width;
     p->sigma = verify_nrgpt_normalise(q, p->x, p->unit, p->g);
     const verify_nrgpt_value v = verify_nrgpt_evaluate(q, p->g, true, p->gradient);
-    const double steep = sqrt(dot(p->gradient, p->gradient, d));
+    const double steep = sqrt(dyn_vector_dot(p->gradient, p->gradient, d));
     p->place_rounding = find_place_rounding(q, p->x, p->sigma);
     p->gradient_rounding = v.gradient_rounding;
     p->energy = v.energy;
-    p->rounding =
-        v.rounding +
-        2.0 * steep * (q->gain * p->place_rounding + 2.0 * ROUND * sqrt(dot(p->g, p->g, d)));
+    p->rounding = v.rounding + 2.0 * steep *
+                                   (q->gain * p->place_rounding +
+                                    2.0 * ROUND * sqrt(dyn_vector_dot(p->g, p->g, d)));
 }
 
 void verify_nrgpt_descend(const verify_nrgpt *q, const verify_nrgpt_point *from, double c,
@@ -420,12 +413,13 @@ verify_nrgpt_change verify_nrgpt_compare(const verify_nrgpt *q, const verify_nrg
     }
     const double rate = (from->sigma + to->sigma) / (2.0 * c);
     const double place = from->place_rounding + to->place_rounding;
-    const double size = sqrt(dot(to->x, to->x, d)) + sqrt(dot(from->x, from->x, d));
+    const double size =
+        sqrt(dyn_vector_dot(to->x, to->x, d)) + sqrt(dyn_vector_dot(from->x, from->x, d));
     const double rounding =
         from->rounding + to->rounding + ROUND * (fabs(from->energy) + fabs(to->energy)) +
         rate * (2.0 * sqrt(moved) * place + ((double)d + 12.0) * ROUND * moved) +
         sqrt(moved) * (q->gain * from->gradient_rounding + 4.0 * ROUND * size / c) +
-        q->gain * sqrt(dot(from->gradient, from->gradient, d)) * place;
+        q->gain * sqrt(dyn_vector_dot(from->gradient, from->gradient, d)) * place;
     return (verify_nrgpt_change){.actual = to->energy - from->energy,
                                  .moved = moved,
                                  .decrement = rate * moved,

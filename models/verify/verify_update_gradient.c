@@ -25,6 +25,8 @@
  * to the latter, so that left is by how much the block is not a gradient of its own energy.
  */
 #include "models/verify/verify_nrgpt_instance.h"
+
+#include "dyn/dyn_vector.h"
 #include "models/verify/verify_table.h"
 
 #include <float.h>
@@ -71,15 +73,6 @@ static kern_status enter(segment *s, const verify_record *record, verify_work *w
     return KERN_OK;
 }
 
-static double norm(const double *v, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += v[i] * v[i];
-    }
-    return sqrt(sum);
-}
-
 /* at = g + t h. */
 static void go_to(segment *s, double t)
 {
@@ -103,7 +96,7 @@ static double find_work(segment *s, double t, bool exact, double *size, double *
         }
         sum -= s->a[i] * row;
     }
-    *rounding += value.gradient_rounding * norm(s->h, d);
+    *rounding += value.gradient_rounding * dyn_vector_norm(s->h, d);
     return sum;
 }
 
@@ -149,7 +142,7 @@ static double find_reach(const segment *s)
         largest = fmax(largest, 2.0 * q->beta * change);
     }
     for (size_t j = 0; j < q->hidden; j++) {
-        largest = fmax(largest, q->sizes[j] * norm(s->h, d));
+        largest = fmax(largest, q->sizes[j] * dyn_vector_norm(s->h, d));
     }
     return largest;
 }
@@ -241,7 +234,7 @@ static double find_missing(segment *s)
     for (size_t i = 0; i < d; i++) {
         gap += (s->at[i] - s->v[i]) * (s->at[i] - s->v[i]);
     }
-    return sqrt(gap) / norm(s->at, d);
+    return sqrt(gap) / dyn_vector_norm(s->at, d);
 }
 
 static kern_status check_work(const verify_record *record, bool exact, verify_work *work,
@@ -253,13 +246,13 @@ static kern_status check_work(const verify_record *record, bool exact, verify_wo
     const double work_done = integrate(&s, exact, &rounding);
     go_to(&s, 1.0);
     const verify_nrgpt_value end = verify_nrgpt_evaluate(&s.q, s.at, true, s.v);
-    const double steep = norm(s.v, s.q.width);
+    const double steep = dyn_vector_norm(s.v, s.q.width);
     const verify_nrgpt_value start = verify_nrgpt_evaluate(&s.q, s.g, true, NULL);
     const double change = end.energy - start.energy;
     outcome->left = fabs(change + work_done);
     outcome->right = 0.0;
     outcome->tolerance = rounding + end.rounding + start.rounding +
-                         4.0 * DBL_EPSILON * steep * norm(s.at, s.q.width);
+                         4.0 * DBL_EPSILON * steep * dyn_vector_norm(s.at, s.q.width);
     outcome->scale = fabs(change) + fabs(work_done) + 1e-3 * fabs(start.energy);
     verify_outcome_add(outcome, "missing_share", exact ? 0.0 : find_missing(&s));
     return KERN_OK;
@@ -348,7 +341,7 @@ static double find_push(const segment *s, const double *v, double *frobenius)
         }
         square += sum * sum;
     }
-    *frobenius = norm(s->eta, d * d);
+    *frobenius = dyn_vector_norm(s->eta, d * d);
     return sqrt(square);
 }
 
@@ -380,11 +373,13 @@ static kern_status check_run(const verify_record *record, verify_work *work,
     const double formula = find_gap(&s, next, s.v) / push;
     outcome->left = find_gap(&s, next, p.gradient) / push;
     outcome->right = 0.0;
-    const double place = s.q.gain * p.place_rounding + 4.0 * DBL_EPSILON * norm(p.g, d);
+    const double place = s.q.gain * p.place_rounding + 4.0 * DBL_EPSILON * dyn_vector_norm(p.g, d);
     const double noise = p.gradient_rounding + verify_nrgpt_bend(&s.q, &sizes, p.g) * place +
-                         (double)(d + 4) * DBL_EPSILON * norm(p.gradient, d);
+                         (double)(d + 4) * DBL_EPSILON * dyn_vector_norm(p.gradient, d);
     outcome->tolerance =
-        2.0 * (frobenius * noise + DBL_EPSILON * (norm(s.q.x, d) + norm(next, d))) / push;
+        2.0 *
+        (frobenius * noise + DBL_EPSILON * (dyn_vector_norm(s.q.x, d) + dyn_vector_norm(next, d))) /
+        push;
     verify_outcome_add(outcome, "formula_gap", formula);
     verify_outcome_add(outcome, "sigma", p.sigma);
     return KERN_OK;

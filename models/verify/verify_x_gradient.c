@@ -15,6 +15,8 @@
  * |∇_x E| ≤ |Γ∇E|/σ times that; and uᵀηu by (2D + 8)u of its magnitudes. ROOM collects the factors.
  */
 #include "models/verify/verify_descent_instance.h"
+
+#include "dyn/dyn_vector.h"
 #include "models/verify/verify_table.h"
 
 #include <float.h>
@@ -270,15 +272,6 @@ static kern_status read_step(step_instance *t, const verify_record *record, kern
     return verify_record_get(record, "eta", t->d, t->d, &t->eta, err);
 }
 
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
-
 /* Πa in place. */
 static void centre(const step_instance *t, double *a)
 {
@@ -296,7 +289,7 @@ static double normalise(const step_instance *t, const double *x, double *y, doub
 {
     memcpy(y, x, t->d * sizeof *y);
     centre(t, y);
-    const double sigma = sqrt(dot(y, y, t->d) / (double)t->d + t->epsilon);
+    const double sigma = sqrt(dyn_vector_dot(y, y, t->d) / (double)t->d + t->epsilon);
     for (size_t i = 0; i < t->d; i++) {
         g[i] = t->gamma[i] * y[i] / sigma;
     }
@@ -307,9 +300,10 @@ static double normalise(const step_instance *t, const double *x, double *y, doub
 static double energy(const step_instance *t, const double *g, double *v, double *room, double *size)
 {
     const size_t d = t->d;
-    const double along = dot(t->q, g, d);
-    double value = dot(t->h, g, d) + 0.5 * t->curvature * along * along;
-    *size = sqrt(dot(t->h, t->h, d) * dot(g, g, d)) + 0.5 * t->curvature * dot(g, g, d);
+    const double along = dyn_vector_dot(t->q, g, d);
+    double value = dyn_vector_dot(t->h, g, d) + 0.5 * t->curvature * along * along;
+    *size = sqrt(dyn_vector_dot(t->h, t->h, d) * dyn_vector_dot(g, g, d)) +
+            0.5 * t->curvature * dyn_vector_dot(g, g, d);
     for (size_t k = 0; k < d; k++) {
         room[k] = 0;
         double magnitude = 0;
@@ -321,7 +315,7 @@ static double energy(const step_instance *t, const double *g, double *v, double 
         *size += magnitude * magnitude;
     }
     for (size_t i = 0; i < d; i++) {
-        v[i] = t->h[i] + t->curvature * along * t->q[i] - dot(t->s + i * d, room, d);
+        v[i] = t->h[i] + t->curvature * along * t->q[i] - dyn_vector_dot(t->s + i * d, room, d);
     }
     return value;
 }
@@ -329,8 +323,8 @@ static double energy(const step_instance *t, const double *g, double *v, double 
 /* The least σ on the segment from y to y + e, e = Πd. */
 static double least_sigma(const step_instance *t, const double *y, const double *e)
 {
-    const double ee = dot(e, e, t->d);
-    const double where = ee > 0 ? fmin(fmax(-dot(y, e, t->d) / ee, 0.0), 1.0) : 0.0;
+    const double ee = dyn_vector_dot(e, e, t->d);
+    const double where = ee > 0 ? fmin(fmax(-dyn_vector_dot(y, e, t->d) / ee, 0.0), 1.0) : 0.0;
     double square = 0;
     for (size_t i = 0; i < t->d; i++) {
         square += (y[i] + where * e[i]) * (y[i] + where * e[i]);
@@ -348,7 +342,7 @@ static double curvature_over(const step_instance *t, double sigma)
         gain = fmax(gain, fabs(t->gamma[i]));
         slope += t->gamma[i] * t->h[i] * t->gamma[i] * t->h[i];
     }
-    const double bend = t->curvature + dot(t->s, t->s, d * d);
+    const double bend = t->curvature + dyn_vector_dot(t->s, t->s, d * d);
     const double gradient = sqrt(slope) + gain * bend * gain * sqrt((double)d);
     return dyn_descent_gradient_curvature(d, sigma, gain, t->curvature, gradient);
 }
@@ -362,15 +356,15 @@ static double take_step(const step_instance *t, const double *y, double sigma, c
         u[i] = t->gamma[i] * v[i];
     }
     centre(t, u);
-    const double along = dot(y, u, d) / ((double)d * sigma * sigma);
+    const double along = dyn_vector_dot(y, u, d) / ((double)d * sigma * sigma);
     for (size_t i = 0; i < d; i++) {
         u[i] = (u[i] - along * y[i]) / sigma;
     }
     for (size_t i = 0; i < d; i++) {
-        step[i] = -dot(t->eta + i * d, u, d);
+        step[i] = -dyn_vector_dot(t->eta + i * d, u, d);
     }
-    *size = sqrt(dot(t->eta, t->eta, d * d) * dot(u, u, d));
-    return -dot(u, step, d);
+    *size = sqrt(dyn_vector_dot(t->eta, t->eta, d * d) * dyn_vector_dot(u, u, d));
+    return -dyn_vector_dot(u, step, d);
 }
 
 enum { ROOM = 40 };
@@ -397,11 +391,11 @@ static kern_status check_step(const verify_record *record, verify_work *work,
     }
     centre(&t, step);
     const double least = least_sigma(&t, y, step);
-    const double rise = 0.5 * curvature_over(&t, least) * dot(step, step, d);
-    const double length = sqrt(dot(u, u, d));
+    const double rise = 0.5 * curvature_over(&t, least) * dyn_vector_dot(step, step, d);
+    const double length = dyn_vector_norm(u, d);
     (void)normalise(&t, next, y, g);
     const double after = energy(&t, g, v, u, &size[2]);
-    const double reach = sqrt(dot(next, next, d)) + size[1];
+    const double reach = dyn_vector_norm(next, d) + size[1];
     outcome->left = after - before;
     outcome->right = rise - drop;
     outcome->scale = rise + fabs(drop);
