@@ -154,7 +154,10 @@ kern_status cli_figure_basins(viz_scene **out, const cli_figure_request *request
 
 /* ---- Recurrence plot ---------------------------------------------------------------------- */
 
-enum { PBM_HEAD = 3, PBM_LIMIT = 1 << 26 };
+/* A lattice of all pairs of states holds the square of their number; the file a bit for each. */
+enum { STATES_MAX = 8192, PBM_HEAD = 3, PBM_LIMIT = STATES_MAX * STATES_MAX / 8 + 64 };
+
+_Static_assert(STATES_MAX *STATES_MAX <= VIZ_LATTICE_TOTAL, "a plot of most states can be drawn");
 
 /* Reads "P4\n<columns> <rows>\n" and moves *at behind it. */
 static bool read_head(const char *data, size_t size, size_t *at, size_t *columns, size_t *rows)
@@ -191,12 +194,12 @@ static kern_status draw_recurrence(viz_scene **out, const char *data, size_t siz
     size_t columns = 0;
     size_t rows = 0;
     void *near;
-    if (!read_head(data, size, &at, &columns, &rows) || columns != rows ||
-        columns > VIZ_LATTICE_SIDE || (columns + 7) / 8 * rows > size - at) {
+    if (!read_head(data, size, &at, &columns, &rows) || columns != rows || columns > STATES_MAX ||
+        (columns + 7) / 8 * rows > size - at) {
         return kern_raise(err, KERN_BAD_INPUT,
                           "%s is not a whole square portable bitmap of at most %d states; accepted "
                           "is what basin rqa --out F.pbm writes",
-                          path, VIZ_LATTICE_SIDE);
+                          path, STATES_MAX);
     }
     KERN_TRY(cli_figure_room(&near, rows * columns, 1, err));
     unpack(near, data + at, columns);
