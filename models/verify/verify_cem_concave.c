@@ -226,11 +226,7 @@ static kern_status check_once(const verify_record *record, verify_work *work,
         outcome->skipped = true;
         return KERN_OK;
     }
-    KERN_TRY(verify_cem_point_init(&from, &q, work, err));
-    KERN_TRY(verify_cem_point_init(&to, &q, work, err));
-    memcpy(from.x, q.x, q.width * sizeof *q.x);
-    verify_cem_visit(&q, &from);
-    verify_cem_step(&q, &from, &to);
+    KERN_TRY(verify_cem_first_step(&q, &from, &to, work, err));
     double along = 0.0;
     double away = 0.0;
     for (size_t i = 0; i < q.width; i++) {

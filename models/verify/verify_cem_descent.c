@@ -96,12 +96,7 @@ static kern_status take_step(one_step *s, const verify_record *record, verify_wo
                              kern_error *err)
 {
     KERN_TRY(verify_cem_read(&s->q, record, work, err));
-    KERN_TRY(verify_cem_point_init(&s->from, &s->q, work, err));
-    KERN_TRY(verify_cem_point_init(&s->to, &s->q, work, err));
-    memcpy(s->from.x, s->q.x, s->q.width * sizeof *s->q.x);
-    verify_cem_visit(&s->q, &s->from);
-    verify_cem_step(&s->q, &s->from, &s->to);
-    return KERN_OK;
+    return verify_cem_first_step(&s->q, &s->from, &s->to, work, err);
 }
 
 static void put_energies(const one_step *s, verify_outcome *outcome)

@@ -475,3 +475,14 @@ void verify_cem_step(verify_cem *q, const verify_cem_point *from, verify_cem_poi
             (grown * from->at.force_rounding + (double)(2 * d + 16) * ROUND * force);
     verify_cem_visit(q, to);
 }
+
+kern_status verify_cem_first_step(verify_cem *q, verify_cem_point *from, verify_cem_point *to,
+                                  verify_work *work, kern_error *err)
+{
+    KERN_TRY(verify_cem_point_init(from, q, work, err));
+    KERN_TRY(verify_cem_point_init(to, q, work, err));
+    memcpy(from->x, q->x, q->width * sizeof *q->x);
+    verify_cem_visit(q, from);
+    verify_cem_step(q, from, to);
+    return KERN_OK;
+}

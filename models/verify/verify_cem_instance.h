@@ -185,6 +185,10 @@ void verify_cem_precondition(const verify_cem *q, const double *f, double *out);
 /* to->x = one step from `from`, and visits it. */
 void verify_cem_step(verify_cem *q, const verify_cem_point *from, verify_cem_point *to);
 
+/* Both ends of the step from the instance's own state, initialised here. KERN_NO_MEMORY. */
+kern_status verify_cem_first_step(verify_cem *q, verify_cem_point *from, verify_cem_point *to,
+                                  verify_work *work, kern_error *err);
+
 /* silu z, and Φ(z) = ∫₀ᶻ silu. */
 double verify_cem_silu(double z);
 double verify_cem_silu_integral(double z);

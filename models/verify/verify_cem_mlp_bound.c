@@ -192,11 +192,7 @@ static kern_status check(const verify_record *record, verify_work *work, verify_
         outcome->skipped = true;
         return KERN_OK;
     }
-    KERN_TRY(verify_cem_point_init(&from, &q, work, err));
-    KERN_TRY(verify_cem_point_init(&to, &q, work, err));
-    memcpy(from.x, q.x, q.width * sizeof *q.x);
-    verify_cem_visit(&q, &from);
-    verify_cem_step(&q, &from, &to);
+    KERN_TRY(verify_cem_first_step(&q, &from, &to, work, err));
     compare(&q, &from, &to, product, outcome);
     return KERN_OK;
 }

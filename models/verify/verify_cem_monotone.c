@@ -124,11 +124,7 @@ static kern_status check_engine(const verify_record *record, verify_work *work,
     KERN_TRY(verify_cem_read(&q, record, work, err));
     KERN_TRY(verify_record_get(record, "engine_next", 1, q.width, &next, err));
     KERN_TRY(verify_record_get_number(record, "engine_energy", &energy, err));
-    KERN_TRY(verify_cem_point_init(&from, &q, work, err));
-    KERN_TRY(verify_cem_point_init(&to, &q, work, err));
-    memcpy(from.x, q.x, q.width * sizeof *q.x);
-    verify_cem_visit(&q, &from);
-    verify_cem_step(&q, &from, &to);
+    KERN_TRY(verify_cem_first_step(&q, &from, &to, work, err));
     for (size_t i = 0; i < q.width; i++) {
         square += (to.x[i] - next[i]) * (to.x[i] - next[i]);
     }
