@@ -128,6 +128,28 @@ kern_status model_layer_input(const model *m, size_t layer, model_layer_part par
     return part == MODEL_LAYER_FFN ? apply_attention(m, layer, tokens, h, err) : KERN_OK;
 }
 
+static kern_status apply_layer(const model *m, size_t layer, size_t tokens, double *h,
+                               kern_error *err)
+{
+    model_builder b;
+    kern_value input;
+    KERN_TRY(model__layer_begin(&b, m, tokens, false, &input, err));
+    const kern_value out = model_family_get(m->config.family)->build_step(&b, input, layer).state;
+    kern_graph_keep(b.graph, out);
+    return model__layer_evaluate(m, b.graph, input, h, &out, &h, 1, err);
+}
+
+kern_status model_layer_input_at(const model *m, size_t layer, model_layer_part part,
+                                 const double *x, size_t tokens, double *h, kern_error *err)
+{
+    KERN_TRY(model__layer_check(m, layer, tokens, err));
+    memmove(h, x, tokens * m->config.n_embed * sizeof *h);
+    for (size_t l = 0; l < layer; l++) {
+        KERN_TRY(apply_layer(m, l, tokens, h, err));
+    }
+    return part == MODEL_LAYER_FFN ? apply_attention(m, layer, tokens, h, err) : KERN_OK;
+}
+
 /* ---- words ------------------------------------------------------------------------------------
  */
 

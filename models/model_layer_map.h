@@ -39,6 +39,11 @@ kern_status model_layer_map_create_at(dyn_map **out, const model *m, size_t laye
 kern_status model_layer_input(const model *m, size_t layer, model_layer_part part,
                               const int32_t *ids, size_t tokens, double *h, kern_error *err);
 
+/* The same from the rows in front of the first layer, x (tokens × D), wherever they come from; h
+ * may be x. */
+kern_status model_layer_input_at(const model *m, size_t layer, model_layer_part part,
+                                 const double *x, size_t tokens, double *h, kern_error *err);
+
 /* Steps that the trained layer takes of this map: T of a CEM sub-layer, else 1. */
 size_t model_layer_map_steps(const model *m, model_layer_part part);
 

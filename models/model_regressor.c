@@ -112,6 +112,30 @@ kern_status model_regressor_create(model **out, const model_config *config, size
     return KERN_OK;
 }
 
+/* ---- embedding ------------------------------------------------------------------------------ */
+
+kern_status model_regressor_embed(const model *m, const double *features, size_t tokens, double *x,
+                                  kern_error *err)
+{
+    const model_param *w = model_params_find(&m->params, EMBED_IN);
+    const model_param *bias = model_params_find(&m->params, EMBED_IN_BIAS);
+    if (w == NULL || bias == NULL || m->backend->real_size != sizeof(double)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "rows can be embedded by a regressor in double precision only");
+    }
+    const double *values = m->values;
+    for (size_t t = 0; t < tokens; t++) {
+        for (size_t i = 0; i < w->rows; i++) {
+            double sum = values[bias->offset + i];
+            for (size_t k = 0; k < w->cols; k++) {
+                sum += values[w->offset + i * w->cols + k] * features[t * w->cols + k];
+            }
+            x[t * w->rows + i] = sum;
+        }
+    }
+    return KERN_OK;
+}
+
 /* ---- graph ---------------------------------------------------------------------------------- */
 
 static kern_status check_options(const model *m, const model_regressor_options *o, kern_error *err)

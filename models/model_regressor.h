@@ -26,6 +26,12 @@
 kern_status model_regressor_create(model **out, const model_config *config, size_t inputs,
                                    double deviation, const kern_backend *backend, kern_error *err);
 
+/* x = W_in φ + b_in, tokens × D, of a regressor in double precision: the rows in front of its first
+ * layer (model_layer_input_at). `features` is tokens × F; x does not overlap it.
+ * KERN_INVALID_ARGUMENT for a model that is no regressor or in single precision. */
+kern_status model_regressor_embed(const model *m, const double *features, size_t tokens, double *x,
+                                  kern_error *err);
+
 typedef struct model_regressor_options {
     size_t batch;  /* sequences */
     size_t tokens; /* of each */
