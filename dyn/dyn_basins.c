@@ -368,5 +368,6 @@ void dyn_basins_fini(dyn_basins *out)
     }
     free(out->attractors);
     free(out->labels);
+    free(out->steps);
     *out = (dyn_basins){0};
 }

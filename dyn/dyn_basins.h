@@ -124,6 +124,8 @@ dyn_basins_options dyn_basins_options_default(void);
 typedef struct dyn_basins {
     size_t n_starts;
     int32_t *labels; /* n_starts, owned: ids and dyn_basin_outcome codes */
+    size_t *steps;   /* n_starts, owned: steps after which each label was known; NULL unless the
+                        method is `proximity` */
     size_t n_attractors;
     dyn_attractor *attractors; /* owned; ids 1 … n_attractors in order, by mean position (those
                                   given keep their order) */

@@ -15,14 +15,26 @@
  * states. */
 enum { BATCH = 16 };
 
+/* Rounds in which a start that rests on something unknown is put aside without being verified. In
+ * each of them a batch of such starts is, which mostly tells what all the others rest on: verifying
+ * takes many times the steps of following. Later rounds verify every start, since one may rest
+ * where nothing attracts. */
+enum { HASTY_ROUNDS = 5, HASTY_BATCH = 6 };
+
 typedef struct proximity {
     dyn_basins_job *job;
     dyn_attractor *found; /* BATCH, by scout or start; without points where there is none */
     size_t first;         /* scout of the present batch */
     size_t *resting;      /* BATCH: starts that rest on what is not known yet */
-    dyn_near near;        /* the points of the known attractors */
-    double *x;            /* workers × 2 × size */
+    size_t round;
+    dyn_near near; /* the points of the known attractors */
+    double *x;     /* workers × 2 × size */
 } proximity;
+
+static bool is_hasty(const proximity *p)
+{
+    return p->round < HASTY_ROUNDS && !p->job->out->too_many;
+}
 
 static double *lane_of(const proximity *p, int worker)
 {
@@ -146,6 +158,7 @@ static kern_status choose_radius(const dyn_basins_job *job, kern_error *err)
 /* An orbit being followed. */
 typedef struct walk {
     const proximity *p;
+    bool hasty; /* what it rests on is not verified */
     dyn_map *map;
     double *x;
     double *anchor; /* a state of its past */
@@ -174,13 +187,17 @@ static bool is_at_rest(walk *w)
     return back;
 }
 
-/* The orbit rests away from every attractor that is known: verified, and from then on asked again
- * after twice as many steps. PENDING when w->found is new. */
+/* The orbit rests away from every attractor that is known: verified unless it is hasty, and from
+ * then on asked again after twice as many steps. PENDING when w->found is new or not known. */
 static kern_status settle_walk(walk *w, int32_t *label, kern_error *err)
 {
     const dyn_basins_job *job = w->p->job;
     size_t steps = 0;
     int32_t id = 0;
+    if (w->hasty) {
+        *label = DYN_BASIN_PENDING;
+        return KERN_OK;
+    }
     KERN_TRY(
         dyn_attractor_verify(&w->found, &w->verdict, w->map, w->x, &steps, &job->o->verify, err));
     w->steps += steps;
@@ -238,8 +255,10 @@ static kern_status scan_start(void *context, dyn_map *map, int worker, size_t it
         return KERN_OK;
     }
     walk w = begin_walk(p, map, worker);
+    w.hasty = is_hasty(p);
     const kern_status status = follow(&w, item, label, err);
     p->job->verdicts[item] = (uint8_t)w.verdict;
+    p->job->out->steps[item] = w.steps;
     dyn_attractor_fini(&w.found);
     return status;
 }
@@ -258,16 +277,23 @@ static kern_status scan_resting(void *context, dyn_map *map, int worker, size_t 
 
 /* ---- Rounds ------------------------------------------------------------------------------- */
 
-/* Adds the attractors of the first starts that rest on new ones. *n: such starts, 0 when none is
- * left. */
+/* Adds the attractors of some of the starts that rest on new ones, evenly spread, since neighbours
+ * rest on the same. *n: such starts, 0 when none is left. */
 static kern_status discover(proximity *p, size_t *n, kern_error *err)
 {
     dyn_basins *out = p->job->out;
+    size_t pending = 0;
+    size_t seen = 0;
     *n = 0;
-    for (size_t i = 0; i < out->n_starts && *n < BATCH; i++) {
+    for (size_t i = 0; i < out->n_starts; i++) {
+        pending += out->labels[i] == DYN_BASIN_PENDING ? 1 : 0;
+    }
+    const size_t most = is_hasty(p) ? HASTY_BATCH : BATCH;
+    const size_t stride = pending > most ? pending / most : 1;
+    for (size_t i = 0; i < out->n_starts && *n < most; i++) {
         if (out->labels[i] == DYN_BASIN_PENDING && out->too_many) {
             out->labels[i] = DYN_BASIN_UNRESOLVED;
-        } else if (out->labels[i] == DYN_BASIN_PENDING) {
+        } else if (out->labels[i] == DYN_BASIN_PENDING && seen++ % stride == 0) {
             p->resting[(*n)++] = i;
         }
     }
@@ -300,6 +326,7 @@ static kern_status run_rounds(proximity *p, kern_error *err)
         KERN_TRY(index_attractors(p, err));
         KERN_TRY(dyn_basins_scan(p->job, p->job->out->n_starts, true, scan_start, p, err));
         KERN_TRY(discover(p, &n, err));
+        p->round++;
     }
     return KERN_OK;
 }
@@ -310,8 +337,10 @@ static kern_status run_with(proximity *p, kern_error *err)
     p->x = calloc(2 * (size_t)job->workers * job->map->size, sizeof *p->x);
     p->found = calloc(BATCH, sizeof *p->found);
     p->resting = calloc(BATCH, sizeof *p->resting);
-    if (p->x == NULL || p->found == NULL || p->resting == NULL) {
-        return kern_raise(err, KERN_NO_MEMORY, "no memory for %d workers", job->workers);
+    job->out->steps = calloc(job->out->n_starts, sizeof *job->out->steps);
+    if (p->x == NULL || p->found == NULL || p->resting == NULL || job->out->steps == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for %d workers and %zu starts",
+                          job->workers, job->out->n_starts);
     }
     KERN_TRY(job->o->n_given > 0 ? take_given(p, err) : search(p, err));
     return run_rounds(p, err);
@@ -331,7 +360,17 @@ static kern_status run(dyn_basins_job *job, kern_error *err)
     return status;
 }
 
+/* The steps of every start. */
+static size_t cost(const dyn_map *map, const dyn_basins_options *o, size_t n_starts)
+{
+    size_t bytes;
+    (void)map;
+    (void)o;
+    return kern_size_mul(n_starts, sizeof(size_t), &bytes) ? bytes : SIZE_MAX;
+}
+
 const dyn_basins_method dyn_basins_proximity = {
     .name = "proximity",
     .help = "orbits that keep near attractors found before, any number of coordinates",
+    .cost = cost,
     .run = run};

@@ -97,4 +97,15 @@ typedef struct dyn_chart_margins {
 dyn_chart_margins dyn_chart_find_margins(const dyn_map *chart, const dyn_multipliers_block *m,
                                          double radial);
 
+/* The same from multipliers of any map with scale `sigma` at rate `rate`, of which the last `zeros`
+ * are structural. A map x' = x + r Δ(x) without a norm is the case σ = 1, a = 0, no zeros: at a
+ * fixed point μ_j(r) = 1 + r α_j, a flip at r = −2/α_j and a pair on the circle at r = −2 Re α_j /
+ * |α_j|². */
+dyn_chart_margins dyn_chart_derive_margins(const dyn_multipliers_block *m, size_t zeros,
+                                           double sigma, double radial, double rate);
+
+/* Spectral radius that the same block has at another rate `to`. */
+double dyn_chart_radius_at(const dyn_multipliers_block *m, size_t zeros, double sigma,
+                           double radial, double rate, double to);
+
 #endif

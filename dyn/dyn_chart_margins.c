@@ -18,10 +18,15 @@ static void take_least(double r, const dyn_chart_margins *m, double *least)
 dyn_chart_margins dyn_chart_find_margins(const dyn_map *map, const dyn_multipliers_block *m,
                                          double radial)
 {
-    const double sigma = dyn_chart_sigma(map)[m->block];
-    const double rate = map->params[DYN_CHART_RATE];
+    return dyn_chart_derive_margins(m, map->block_zeros, dyn_chart_sigma(map)[m->block], radial,
+                                    map->params[DYN_CHART_RATE]);
+}
+
+dyn_chart_margins dyn_chart_derive_margins(const dyn_multipliers_block *m, size_t zeros,
+                                           double sigma, double radial, double rate)
+{
     const double stretched = sigma + rate * radial;
-    const size_t n = m->n > map->block_zeros ? m->n - map->block_zeros : 0;
+    const size_t n = m->n > zeros ? m->n - zeros : 0;
     dyn_chart_margins out = {.sigma = sigma,
                              .radial = radial,
                              .flip = (double)INFINITY,
@@ -46,4 +51,21 @@ dyn_chart_margins dyn_chart_find_margins(const dyn_map *map, const dyn_multiplie
     }
     out.lost = saddle ? 0.0 : fmin(out.flip, out.ns);
     return out;
+}
+
+double dyn_chart_radius_at(const dyn_multipliers_block *m, size_t zeros, double sigma,
+                           double radial, double rate, double to)
+{
+    const double stretched = sigma + rate * radial;
+    const size_t n = m->n > zeros ? m->n - zeros : 0;
+    double most = 0.0;
+    if (rate == 0.0 || m->status != KERN_OK || !isfinite(radial)) {
+        return (double)NAN;
+    }
+    for (size_t j = 0; j < n; j++) {
+        const double re = (m->re[j] * stretched - sigma) / rate;
+        const double im = m->im[j] * stretched / rate;
+        most = fmax(most, hypot(sigma + to * re, to * im));
+    }
+    return most / fabs(sigma + to * radial);
 }

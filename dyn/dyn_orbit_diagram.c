@@ -81,6 +81,7 @@ size_t dyn_period_find(const dyn_map *map, const double *states, double toleranc
 /* A worker's own memory, and the map it was given. */
 typedef struct lane {
     dyn_map *map;
+    int worker;
     double *x;      /* state */
     double *v;      /* tangent of length 1 */
     double *states; /* DYN_PERIOD_STATES of them */
@@ -147,7 +148,8 @@ static void sample(lane *l, dyn_orbit_column *c, double *values, const dyn_orbit
     double growth = 0;
     const size_t size = l->map->size;
     for (size_t k = 0; k < o->values; k++) {
-        values[k] = l->x[o->coordinate];
+        values[k] =
+            o->observe != NULL ? o->observe(o->observer, l->worker, l->x) : l->x[o->coordinate];
         c->n = k + 1;
         if (!advance(l, c, true, &growth)) {
             return;
@@ -190,6 +192,7 @@ static kern_status run_item(void *context, dyn_map *map, int worker, size_t item
     lane *l = &run->lanes[worker];
     (void)err;
     l->map = map;
+    l->worker = worker;
     memcpy(l->x, run->x0, map->size * sizeof *l->x);
     run_column(run, l, item);
     return KERN_OK;
@@ -202,6 +205,7 @@ static kern_status run_chain(void *context, dyn_map *map, int worker, size_t ite
     lane *l = &run->lanes[worker];
     bool lost = true;
     l->map = map;
+    l->worker = worker;
     for (item = 0; item < o->columns; item++) {
         if (lost) {
             memcpy(l->x, run->x0, map->size * sizeof *l->x);

@@ -21,6 +21,10 @@ enum {
     DYN_PERIOD_STATES = (DYN_PERIOD_STRIDE_B + 1) * DYN_PERIOD_MOST /* states that it takes */
 };
 
+/* A number that is kept of a state in place of a coordinate. Called by several threads at once,
+ * each with a number of its own below `workers`; equal states give equal numbers. */
+typedef double dyn_orbit_diagram_observe(void *context, int worker, const double *x);
+
 /* What to compute. dyn_orbit_diagram_defaults fills in what a caller need not choose. */
 typedef struct dyn_orbit_diagram_options {
     const char *vary; /* parameter */
@@ -29,6 +33,8 @@ typedef struct dyn_orbit_diagram_options {
     size_t ttr;       /* transient of each column, steps */
     size_t values;    /* values of the coordinate kept per column, 1 or more */
     size_t coordinate;
+    dyn_orbit_diagram_observe *observe; /* in place of the coordinate; may be NULL */
+    void *observer;                     /* context of observe */
     const double *x0; /* start of every column, or of the first; NULL: the map's start */
     bool follow;      /* start each column where the one before ended (at x0 if that was lost) */
     double tolerance; /* of a period: largest coordinate difference over 1 + largest coordinate,

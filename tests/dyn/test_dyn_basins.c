@@ -73,6 +73,33 @@ static void test_algebraic(void **state)
     dyn_map_destroy(map);
 }
 
+/* Steps of one start: until the orbit has been near its attractor for as many as `stay` says. */
+static size_t count_steps(dyn_map *map, const dyn_basins *out, const basins_box *b, size_t start)
+{
+    double x;
+    size_t steps = 0;
+    size_t kept = 0;
+    const double at = out->attractors[out->labels[start] - 1].points[0];
+    dyn_basin_starts starts = b->o.starts;
+    starts.size = 1;
+    dyn_basin_starts_get(&starts, start, &x);
+    while (kept < b->o.stay) {
+        map->kind->step(map, &x, &x);
+        steps++;
+        kept = fabs(x - at) <= out->radius ? kept + 1 : 0;
+    }
+    return steps;
+}
+
+static void check_steps(dyn_map *map, const dyn_basins *out, const basins_box *b)
+{
+    for (size_t i = 0; i < out->n_starts; i += 97) {
+        if (out->labels[i] > 0) {
+            assert_int_equal(out->steps[i], count_steps(map, out, b, i));
+        }
+    }
+}
+
 /* Rows 21 and 22: η = ½ on [−3, 3]. Escape beyond √5: a grid of n cells is right to one cell at
  * each end, 2/n of the box; left and right are mirror images of each other. */
 static void test_double_well(void **state)
@@ -94,6 +121,10 @@ static void test_double_well(void **state)
         assert_int_equal(out.attractors[0].count + out.attractors[1].count +
                              count_of(&out, DYN_BASIN_DIVERGED),
                          out.n_starts);
+        assert_true((out.steps != NULL) == (method == PROXIMITY));
+        if (out.steps != NULL) {
+            check_steps(map, &out, &b);
+        }
         dyn_basins_fini(&out);
     }
     dyn_map_destroy(map);

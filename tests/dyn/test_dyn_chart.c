@@ -147,6 +147,19 @@ static size_t find_extreme(const spectrum *s, double sign)
     return best;
 }
 
+/* The spectral radius at this rate is that of the multipliers, and 1 where stability is lost. */
+static void check_radius(const dyn_map *chart, const dyn_multipliers_block *m,
+                         const dyn_chart_margins *g)
+{
+    const double rate = chart->params[DYN_CHART_RATE];
+    MAPS_CLOSE(dyn_chart_radius_at(m, chart->block_zeros, g->sigma, g->radial, rate, rate),
+               m->spectral_radius, 1e-12 * m->spectral_radius);
+    if (g->lost > 0.0 && isfinite(g->lost)) {
+        MAPS_CLOSE(dyn_chart_radius_at(m, chart->block_zeros, g->sigma, g->radial, rate, g->lost),
+                   1.0, 1e-9);
+    }
+}
+
 static dyn_chart_margins find_margins(dyn_map *chart, const double *z, double *least)
 {
     double radial, tangential, work[N];
@@ -160,6 +173,7 @@ static dyn_chart_margins find_margins(dyn_map *chart, const double *z, double *l
     for (size_t j = 0; j < N; j++) {
         *least = fmin(*least, m.blocks[0].re[j]);
     }
+    check_radius(chart, &m.blocks[0], &g);
     dyn_multipliers_fini(&m);
     return g;
 }

@@ -372,6 +372,41 @@ static void test_workers_do_not_matter(void **state)
     dyn_map_destroy(map);
 }
 
+static double observe_sum(void *context, int worker, const double *x)
+{
+    const double *weights = context;
+    assert_true(worker >= 0 && worker < 3);
+    return weights[0] * x[0] + weights[1] * x[1];
+}
+
+/* A number of the caller's takes the place of the coordinate, and nothing else changes. */
+static void test_a_number_of_ones_own(void **state)
+{
+    double weights[2] = {0.0, 1.0};
+    dyn_map *map = maps_make("henon", "");
+    dyn_orbit_diagram_options options = dyn_orbit_diagram_defaults();
+    options.vary = "a";
+    options.from = 0.2;
+    options.to = 1.6;
+    options.columns = 9;
+    options.coordinate = 1;
+    options.workers = 3;
+    (void)state;
+    dyn_orbit_diagram *plain = diagram_of(map, &options);
+    options.observe = observe_sum;
+    options.observer = weights;
+    options.coordinate = 0;
+    dyn_orbit_diagram *own = diagram_of(map, &options);
+    assert_same_diagrams(plain, own);
+    weights[0] = 2.0;
+    dyn_orbit_diagram *other = diagram_of(map, &options);
+    assert_true(other->values[0] != own->values[0]);
+    dyn_orbit_diagram_destroy(plain);
+    dyn_orbit_diagram_destroy(own);
+    dyn_orbit_diagram_destroy(other);
+    dyn_map_destroy(map);
+}
+
 /* The cubic map keeps the sign of x while |x| < √μ. From 1.3 the orbit therefore ends in the right
  * well at μ = 1.8 and in the left one at μ = 1.5; a scan that follows stays in the right one. */
 static void test_following_keeps_a_branch(void **state)
@@ -475,6 +510,7 @@ int main(void)
         cmocka_unit_test(test_no_period),
         cmocka_unit_test(test_period_find),
         cmocka_unit_test(test_workers_do_not_matter),
+        cmocka_unit_test(test_a_number_of_ones_own),
         cmocka_unit_test(test_following_keeps_a_branch),
         cmocka_unit_test(test_a_collapsed_column),
         cmocka_unit_test(test_diagram_refusals),
