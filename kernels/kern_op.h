@@ -32,6 +32,7 @@ enum { KERN_MAX_IN = 5, KERN_MAX_OUT = 5 };
     X(LINEAR, linear)                                                                              \
     X(ATTENTION, attention)                                                                        \
     X(INTERACTION, interaction)                                                                    \
+    X(CONTEXT, context)                                                                            \
     X(ROPE, rope)                                                                                  \
     X(HEAD_SCALE, head_scale)                                                                      \
     X(HEAD_GAIN, head_gain)                                                                        \
@@ -119,6 +120,14 @@ typedef struct kern_attention_attr {
  * respect to u gets d ⊙ m; J. Xu et al., arXiv 2605.07588, 2026.)
  * In: q, k, v (optional), e, c (rows × D). Out: out, ℓ, diagonal, saved P, m. Attributes:
  * kern_attention_attr; the output scale and dropout act on m too. */
+
+/* context: attention of rows, each for itself, to T keys that are held and to its own: one token of
+ * a sequence whose prefix is at rest, in as many states as there are rows,
+ *   S_B = β q·k°_B for B < T and, unless strict, S_T = β q·k,   P = softmax S,   ℓ = log Σ exp S,
+ *   out = c_h (Σ_B P_B k°_B + P_T k).
+ * In: q (rows × H·width, or rows × width when `shared_query`), k (rows × H·width), held keys k° (T
+ * rows as wide, optional: T = 0). Out: out, ℓ, diagonal P_T as attention's; saved P, (rows·H) × (T
+ * + 1). Attributes: kern_attention_attr, of which `tokens` and dropout have no effect. */
 
 /* Rotary position embedding (J. Su et al., arXiv 2104.09864, 2021). In each head of width d,
  * coordinates i and i + d/2 are turned by φ = p·base^(−2i/d), p = r mod N for row r:

@@ -165,6 +165,68 @@ const kern_op kern_op_interaction = {
     .scratch = interaction_scratch,
 };
 
+/* ---- context -------------------------------------------------------------------------------- */
+
+static kern_status context_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
+                                 kern_error *err)
+{
+    const kern_attention_attr *a = &attr->attention;
+    const kern_shape q = in[0];
+    const kern_shape k = in[1];
+    const kern_shape held = in[2];
+    size_t weights;
+    if (a->heads == 0 || k.rows == 0 || k.cols == 0 || k.cols % a->heads != 0 || q.rows != k.rows ||
+        q.cols != (a->shared_query ? k.cols / a->heads : k.cols)) {
+        return kern_raise(
+            err, KERN_INVALID_ARGUMENT,
+            "context with %zu heads cannot pair queries %zu × %zu with keys %zu × %zu", a->heads,
+            q.rows, q.cols, k.rows, k.cols);
+    }
+    if (held.rows != 0 && held.cols != k.cols) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "context cannot hold keys of %zu numbers beside keys of %zu", held.cols,
+                          k.cols);
+    }
+    if (!kern_size_mul(k.rows, a->heads, &weights)) {
+        return kern_raise(err, KERN_OVERFLOW, "context: %zu rows of %zu heads are too many", k.rows,
+                          a->heads);
+    }
+    out[0] = (kern_shape){k.rows, a->sum_heads ? k.cols / a->heads : k.cols};
+    out[1] = (kern_shape){k.rows, a->heads};
+    out[2] = (kern_shape){k.rows, a->heads};
+    out[3] = (kern_shape){weights, held.rows + 1};
+    return KERN_OK;
+}
+
+/* Scores and mix of every row with the keys it sees. */
+static double context_flops(const kern_attr *attr, const kern_shape *in, const kern_shape *out)
+{
+    const double seen = (double)in[2].rows + (attr->attention.strict ? 0.0 : 1.0);
+    (void)out;
+    return 4.0 * (double)in[1].rows * (double)in[1].cols * seen;
+}
+
+/* Scores of one head of one row. */
+static size_t context_scratch(const kern_attr *attr, const kern_shape *in, const kern_shape *out)
+{
+    (void)attr;
+    (void)out;
+    return in[2].rows + 1;
+}
+
+const kern_op kern_op_context = {
+    .name = "context",
+    .n_in = 3,
+    .n_out = 4,
+    .optional_in = 0x4,
+    .saved_out = 0x8,
+    .reads_in = 0x7,
+    .reads_out = 0x8,
+    .infer = context_infer,
+    .flops = context_flops,
+    .scratch = context_scratch,
+};
+
 /* ---- head_repeat ---------------------------------------------------------------------------- */
 
 static kern_status head_repeat_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,

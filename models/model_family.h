@@ -50,7 +50,14 @@ typedef struct model_builder {
     size_t t_attn;
     size_t t_mlp;
     model_inner *inner; /* MODEL_LAYER_PARTS entries of the layer being built, or NULL */
+    /* Of NRGPT: rows are states of one token, each for itself, that sees the keys `held` of its
+     * prefix (KERN_NO_VALUE: it is the first) and its own. */
+    bool alone;
+    kern_value held;
 } model_builder;
+
+/* Keys of NRGPT's attention at states x, rows × H·width: what tokens after them see. */
+kern_value model_nrgpt_keys(model_builder *b, kern_value x);
 
 /* Tensors outside the blocks; NULL where a family has none. */
 typedef struct model_outer {

@@ -148,12 +148,19 @@ static kern_value attention_energy(model_builder *b, kern_value lse)
     return kern_graph_apply(b->graph, KERN_OP_ROW_COMBINE, &attr, &lse, NULL);
 }
 
+/* Weights of the keys, the heads stacked. */
+static kern_value key_weights(model_builder *b)
+{
+    const bool full = b->config->rank == 0;
+    const char *name = full ? "blocks.attn.heads.0.H.weight" : "blocks.attn.heads.0.K.weight";
+    return model_build_stack(b, name, b->config->n_head);
+}
+
 static kern_value attention_force(model_builder *b, kern_value g, kern_value *energy)
 {
     const model_config *c = b->config;
     const bool full = c->rank == 0;
-    const char *key_name = full ? "blocks.attn.heads.0.H.weight" : "blocks.attn.heads.0.K.weight";
-    const kern_value w_key = model_build_stack(b, key_name, c->n_head);
+    const kern_value w_key = key_weights(b);
     kern_value w_query = KERN_NO_VALUE;
     kern_value query = g;
     if (!full) {
@@ -162,9 +169,10 @@ static kern_value attention_force(model_builder *b, kern_value g, kern_value *en
     }
     const kern_value keys = model_build_linear(b, g, w_key, KERN_NO_VALUE, KERN_NO_VALUE);
     const kern_attr attr = attention_attr(b);
-    const kern_value in[] = {query, keys, KERN_NO_VALUE};
+    const kern_value in[] = {query, keys, b->alone ? b->held : KERN_NO_VALUE};
     kern_value out[KERN_MAX_OUT];
-    kern_value force = kern_graph_apply(b->graph, KERN_OP_ATTENTION, &attr, in, out);
+    kern_value force =
+        kern_graph_apply(b->graph, b->alone ? KERN_OP_CONTEXT : KERN_OP_ATTENTION, &attr, in, out);
     if (!full) {
         force = model_build_linear_plain(b, force, w_query, KERN_NO_VALUE);
     }
@@ -327,14 +335,25 @@ static kern_value apply_eta(model_builder *b, kern_value x, kern_value f)
     }
 }
 
-static model_step nrgpt_build_step(model_builder *b, kern_value x, size_t index)
+static kern_value build_norm(model_builder *b, kern_value x, kern_value *sigma)
 {
     const model_config *c = b->config;
     const kern_norm_attr norm = {.kind = c->norm == MODEL_RMSNORM ? KERN_RMSNORM : KERN_LAYERNORM,
                                  .epsilon = c->norm_eps};
+    return model_build_norm(b, x, "blocks.ln.weight", "blocks.ln.bias", norm, sigma);
+}
+
+kern_value model_nrgpt_keys(model_builder *b, kern_value x)
+{
+    return model_build_linear(b, build_norm(b, x, NULL), key_weights(b), KERN_NO_VALUE,
+                              KERN_NO_VALUE);
+}
+
+static model_step nrgpt_build_step(model_builder *b, kern_value x, size_t index)
+{
     kern_value sigma;
     (void)index;
-    const kern_value g = model_build_norm(b, x, "blocks.ln.weight", "blocks.ln.bias", norm, &sigma);
+    const kern_value g = build_norm(b, x, &sigma);
     model_step step = nrgpt_build_energy(b, g);
     step.sigma = sigma;
     step.state = apply_eta(b, x, step.force);

@@ -215,6 +215,55 @@ static void ref_attention(const ref_call *c)
     }
 }
 
+/* Score of row r with key b of a context of `held`, whose last one is the row's own. */
+static double context_score(const ref_call *c, size_t r, size_t head, size_t b, size_t held)
+{
+    const kern_attention_attr *a = &c->attr->attention;
+    const size_t width = c->in_shape[1].cols / a->heads;
+    double sum = 0;
+    for (size_t j = 0; j < width; j++) {
+        const size_t col = head * width + j;
+        const double key = b < held ? element(c, 2, b, col) : element(c, 1, r, col);
+        sum += element(c, 0, r, a->shared_query ? j : col) * key;
+    }
+    return a->beta * sum;
+}
+
+static void context_row(const ref_call *c, size_t r, size_t head, size_t held)
+{
+    const kern_attention_attr *a = &c->attr->attention;
+    const size_t width = c->in_shape[1].cols / a->heads;
+    const size_t seen = held + (a->strict ? 0 : 1);
+    double *p = c->out[3] + (r * a->heads + head) * (held + 1);
+    double total = 0;
+    p[held] = 0;
+    for (size_t b = 0; b < seen; b++) {
+        p[b] = exp(context_score(c, r, head, b, held));
+        total += p[b];
+    }
+    for (size_t b = 0; b < seen; b++) {
+        p[b] /= total;
+        for (size_t j = 0; j < width; j++) {
+            const size_t col = head * width + j;
+            const double key = b < held ? element(c, 2, b, col) : element(c, 1, r, col);
+            c->out[0][r * c->out_shape[0].cols + (a->sum_heads ? j : col)] += a->scale * p[b] * key;
+        }
+    }
+    c->out[1][r * a->heads + head] = seen == 0 ? 0 : log(total);
+    c->out[2][r * a->heads + head] = p[held];
+}
+
+static void ref_context(const ref_call *c)
+{
+    const size_t held = c->in[2] == NULL ? 0 : c->in_shape[2].rows;
+    clear_output(c, 0);
+    for (size_t r = 0; r < c->in_shape[0].rows; r++) {
+        for (size_t head = 0; head < c->attr->attention.heads; head++) {
+            context_row(c, r, head, held);
+        }
+    }
+}
+
 static void ref_rope(const ref_call *c)
 {
     const kern_rope_attr *a = &c->attr->rope;
@@ -269,6 +318,17 @@ static void ref_head_scale(const ref_call *c)
             const double q = element(c, 1, r, a->shared_query ? i % width : i);
             c->out[0][r * cols + i] = a->scale * element(c, 0, r, i / width) * q;
         }
+    }
+}
+
+static void ref_heads(kern_op_id id, const ref_call *c)
+{
+    if (id == KERN_OP_HEAD_GAIN) {
+        ref_head_gain(c);
+    } else if (id == KERN_OP_HEAD_REPEAT) {
+        ref_head_repeat(c);
+    } else {
+        ref_head_scale(c);
     }
 }
 
@@ -445,17 +505,16 @@ void ref_forward(kern_op_id id, const ref_call *call)
     case KERN_OP_INTERACTION:
         ref_attention(call);
         break;
+    case KERN_OP_CONTEXT:
+        ref_context(call);
+        break;
     case KERN_OP_ROPE:
         ref_rope(call);
         break;
     case KERN_OP_HEAD_GAIN:
-        ref_head_gain(call);
-        break;
     case KERN_OP_HEAD_REPEAT:
-        ref_head_repeat(call);
-        break;
     case KERN_OP_HEAD_SCALE:
-        ref_head_scale(call);
+        ref_heads(id, call);
         break;
     case KERN_OP_ACT:
     case KERN_OP_ACT_ENERGY:

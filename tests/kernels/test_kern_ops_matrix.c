@@ -131,6 +131,28 @@ static void test_interaction(void **state)
     }
 }
 
+/* Rows as the sequences of `sizes`, a context as long as their tokens but one. */
+static op_case context_case(attention_size s, unsigned variant)
+{
+    op_case c = attention_case(s, variant);
+    c.name = "context";
+    c.op = KERN_OP_CONTEXT;
+    c.in[0].rows = c.in[1].rows = s.sequences;
+    c.in[2] = s.tokens == 1 ? (kern_shape){0, 0} : (kern_shape){s.tokens - 1, c.in[1].cols};
+    return c;
+}
+
+static void test_context(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < SIZES; k++) {
+        for (unsigned variant = 0; variant < 8; variant++) {
+            const op_case c = context_case(sizes[k], variant);
+            op_check(&c, k);
+        }
+    }
+}
+
 static void test_rope(void **state)
 {
     (void)state;
@@ -226,6 +248,12 @@ static void test_refusals(void **state)
     c = interaction_case(sizes[2], 0, 6, false);
     c.in[1].cols += 2;
     op_check_refused(&c, KERN_INVALID_ARGUMENT, "keys");
+    c = context_case(sizes[2], 0);
+    c.in[2].cols += 1;
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "9 numbers beside keys of 8");
+    c = context_case(sizes[2], 0);
+    c.in[0].rows += 1;
+    op_check_refused(&c, KERN_INVALID_ARGUMENT, "context with 2 heads");
     c = (op_case){.name = "rope",
                   .op = KERN_OP_ROPE,
                   .attr = {.rope = {.tokens = 4, .heads = 2, .base = 10000}},
@@ -247,6 +275,7 @@ int main(void)
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_attention_with_dropout),
         cmocka_unit_test(test_interaction),
+        cmocka_unit_test(test_context),
         cmocka_unit_test(test_rope),
         cmocka_unit_test(test_rope_of_long_sequences),
         cmocka_unit_test(test_refusals),
