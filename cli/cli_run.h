@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A trained model opened from its run folder, or from a file of weights.
+ * The trained model that a subcommand is about (models/model_run_open.h), and options about it.
  */
 #ifndef BASIN_CLI_RUN_H
 #define BASIN_CLI_RUN_H
 
-#include "models/model_run.h"
+#include "models/model_run_open.h"
 
 /* Zero-initialise; release with cli_run_fini. */
-typedef struct cli_run {
-    model_run run;
-    model *m;    /* owned */
-    size_t step; /* optimizer steps behind it */
-} cli_run;
+typedef model_run_open cli_run;
 
-/* Reads the run in folder `path` and its weights. A path that ends in .safetensors is a file of
- * weights with the published names instead, whose metadata give family and configuration; its
- * tokens are written as numbers. Errors of model_run_init, model_run_load_model,
- * model_weights_config and model_weights_read. */
+/* As model_run_open_init and model_run_open_fini. */
 kern_status cli_run_open(cli_run *r, const char *path, const kern_backend *backend,
                          kern_error *err);
 void cli_run_fini(cli_run *r);
@@ -57,8 +50,7 @@ typedef struct cli_run_steps {
  * naming the option, when the model has no sub-layer that it is about. */
 kern_status cli_run_set_steps(cli_run *r, const cli_run_steps *steps, kern_error *err);
 
-/* Ids of --prompt, which must have at least one token and at most `most`; the caller frees *ids.
- * KERN_BAD_INPUT, naming --prompt, for tokens outside the vocabulary. */
+/* As model_run_open_encode, with sentences that name --prompt. */
 kern_status cli_run_encode_prompt(const cli_run *r, const char *prompt, size_t most, int32_t **ids,
                                   size_t *n, kern_error *err);
 
