@@ -5,7 +5,10 @@
 #include "cli/cli_bench_median.h"
 #include "dyn/dyn_plane_kinds.h"
 #include "dyn/dyn_slice.h"
+#include "models/model_dynamics.h"
 #include "models/model_slice.h"
+#include "viz/view/view_measure.h"
+#include "viz/view/view_orbit.h"
 #include "viz/viz_contour.h"
 
 #include <stdio.h>
@@ -13,6 +16,9 @@
 #include <time.h>
 
 enum { TOKENS = 64, WIDTH = 256, HEADS = 8, VOCAB = 20, FINEST = DYN_SLICE_LEVELS - 1, LINES = 12 };
+
+/* Of the orbit strip: columns, and steps to settle. */
+enum { STRIP = 2, SETTLE = 200 };
 
 /* Half the width of the plane: radians on the token's sphere. */
 #define REACH 1.2
@@ -27,7 +33,11 @@ typedef struct bench {
     dyn_plane *plane;
     model_slice *slice; /* as the last call left it */
     dyn_slice_field field;
+    view_subject subject; /* of the analyses, as is the landscape: what they ask of them */
+    view_landscape landscape;
 } bench;
+
+typedef kern_status analysis(bench *b, kern_error *err);
 
 /* What one row does once. */
 typedef struct work {
@@ -36,16 +46,45 @@ typedef struct work {
     size_t level; /* of the field; DYN_SLICE_LEVELS: none */
     bool single;
     bool contours;
+    analysis *run; /* what is done beside; may be NULL */
 } work;
 
+static kern_status measure_place(bench *b, kern_error *err)
+{
+    view_measure m;
+    (void)err;
+    b->landscape.source = model_slice_source(b->slice, false);
+    view_measure_at(&m, &b->landscape, 0, 0.3, -0.2);
+    return KERN_OK;
+}
+
+static kern_status find_landmarks(bench *b, kern_error *err)
+{
+    view_landmarks m;
+    return view_landmarks_find(&m, &b->landscape, NULL, NULL, err);
+}
+
+static kern_status draw_strip(bench *b, kern_error *err)
+{
+    view_orbit *orbit = NULL;
+    const view_orbit_options o = {
+        .from = 0.5, .to = 2.0, .columns = STRIP, .settle = SETTLE, .workers = b->job->threads};
+    const kern_status status = view_orbit_create(&orbit, &b->landscape, &o, err);
+    view_orbit_destroy(orbit);
+    return status;
+}
+
 static const work works[] = {
-    {"plane", true, DYN_SLICE_LEVELS, true, false},
-    {"first pixels (plane, 32x20 f32)", true, 0, true, false},
-    {"64x40 f32", false, 1, true, false},
-    {"128x80 f32", false, 2, true, false},
-    {"256x160 f32", false, FINEST, true, false},
-    {"256x160 f64", false, FINEST, false, false},
-    {"settled (plane, 256x160 f64, contours)", true, FINEST, false, true},
+    {"plane", true, DYN_SLICE_LEVELS, true, false, NULL},
+    {"first pixels (plane, 32x20 f32)", true, 0, true, false, NULL},
+    {"64x40 f32", false, 1, true, false, NULL},
+    {"128x80 f32", false, 2, true, false, NULL},
+    {"256x160 f32", false, FINEST, true, false, NULL},
+    {"256x160 f64", false, FINEST, false, false, NULL},
+    {"settled (plane, 256x160 f64, contours)", true, FINEST, false, true, NULL},
+    {"measure at a place", false, DYN_SLICE_LEVELS, false, false, measure_place},
+    {"landmarks", false, DYN_SLICE_LEVELS, false, false, find_landmarks},
+    {"orbit strip, 2 columns", false, DYN_SLICE_LEVELS, false, false, draw_strip},
 };
 
 static kern_status draw_contours(bench *b, kern_error *err)
@@ -66,17 +105,22 @@ static kern_status draw_contours(bench *b, kern_error *err)
     return status;
 }
 
+static dyn_slice_range whole_range(void)
+{
+    return (dyn_slice_range){-REACH, REACH, -0.625 * REACH, 0.625 * REACH};
+}
+
 static kern_status do_work(bench *b, const work *w, kern_error *err)
 {
     size_t columns;
     size_t rows;
-    const dyn_slice_range range = {-REACH, REACH, -0.625 * REACH, 0.625 * REACH};
+    const dyn_slice_range range = whole_range();
     if (w->plane) {
         model_slice_destroy(b->slice);
         KERN_TRY(model_slice_create(&b->slice, b->m, b->plane, TOKENS - 1, b->job->threads, err));
     }
     if (w->level >= DYN_SLICE_LEVELS) {
-        return KERN_OK;
+        return w->run != NULL ? w->run(b, err) : KERN_OK;
     }
     const dyn_slice_source source = model_slice_source(b->slice, w->single);
     dyn_slice_level(w->level, &columns, &rows);
@@ -129,7 +173,36 @@ static kern_status measure(bench *b, const work *w, kern_error *err)
 /* ---- What is measured -------------------------------------------------------------------------
  */
 
-/* Random embeddings as states, and a random plane on the last token's sphere. */
+/* What the analyses take of a landscape: the model with a prompt, and the plane. */
+static void prepare_landscape(bench *b)
+{
+    b->landscape.subject = &b->subject;
+    b->landscape.token = TOKENS - 1;
+    b->landscape.plane = b->plane;
+    b->landscape.range = whole_range();
+    b->landscape.settings.rate = 1.0;
+}
+
+/* A prompt at the state after the trained steps. */
+static kern_status prepare_subject(bench *b, kern_error *err)
+{
+    int32_t ids[TOKENS];
+    for (int32_t i = 0; i < TOKENS; i++) {
+        ids[i] = i % VOCAB;
+    }
+    KERN_TRY(model_dynamics_create(&b->subject.map, b->m, ids, TOKENS, err));
+    b->subject.n = TOKENS;
+    b->subject.run.m = b->m;
+    b->centre = malloc(b->subject.map->size * sizeof *b->centre);
+    if (b->centre == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for %d tokens", TOKENS);
+    }
+    model_dynamics_trained_state(b->subject.map, b->centre);
+    return KERN_OK;
+}
+
+/* A random plane on the last token's sphere. With η = 1 and weights as training begins with, tokens
+ * come to rest. */
 static kern_status prepare(bench *b, model_ff ff, kern_error *err)
 {
     const size_t token = TOKENS - 1;
@@ -139,18 +212,11 @@ static kern_status prepare(bench *b, model_ff ff, kern_error *err)
     c.n_head = HEADS;
     c.vocab_size = VOCAB;
     c.block_size = TOKENS;
+    c.eta = MODEL_ETA_SCALAR;
+    c.eta_init = 1.0;
     KERN_TRY(model_create(&b->m, &c, &kern_backend_cpu_f64, err));
     KERN_TRY(model_init_values(b->m, 1, err));
-    b->centre = malloc((size_t)TOKENS * WIDTH * sizeof *b->centre);
-    if (b->centre == NULL) {
-        return kern_raise(err, KERN_NO_MEMORY, "no memory for %d tokens", TOKENS);
-    }
-    const model_param *position =
-        model_params_find(&b->m->params, "position_embedding_table.weight");
-    for (size_t i = 0; i < (size_t)TOKENS * WIDTH; i++) {
-        b->centre[i] =
-            position != NULL ? model_value_get(b->m, position->offset + i) : (double)(i % 7);
-    }
+    KERN_TRY(prepare_subject(b, err));
     const dyn_plane_frame frame = {.block_count = TOKENS,
                                    .block_width = WIDTH,
                                    .gauge = DYN_GAUGE_SCALE_SHIFT,
@@ -162,11 +228,14 @@ static kern_status prepare(bench *b, model_ff ff, kern_error *err)
     dyn_plane_recipe recipe = {.seed = 1};
     KERN_TRY(dyn_plane_kind_find(&recipe.kind, "random", err));
     KERN_TRY(dyn_plane_create(&b->plane, &frame, err));
-    return dyn_plane_make(b->plane, &recipe, NULL, err);
+    KERN_TRY(dyn_plane_make(b->plane, &recipe, NULL, err));
+    prepare_landscape(b);
+    return KERN_OK;
 }
 
 static void release(bench *b)
 {
+    dyn_map_destroy(b->subject.map);
     model_slice_destroy(b->slice);
     dyn_slice_field_fini(&b->field);
     dyn_plane_destroy(b->plane);

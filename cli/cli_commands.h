@@ -29,5 +29,6 @@ extern const cli_command cli_gp;
 extern const cli_command cli_landscape;
 extern const cli_command cli_hourglass;
 extern const cli_command cli_verify;
+extern const cli_command cli_view;
 
 #endif

@@ -26,7 +26,7 @@ static const cli_command *const commands[] = {
     &cli_selftest, &cli_bench,       &cli_orbit,        &cli_orbit_diagram, &cli_continue,
     &cli_lyapunov, &cli_multipliers, &cli_fixed_points, &cli_basins,        &cli_chaos,
     &cli_rqa,      &cli_budget,      &cli_gp,           &cli_hourglass,     &cli_verify,
-    &cli_figure,   &cli_landscape,
+    &cli_figure,   &cli_landscape,   &cli_view,
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

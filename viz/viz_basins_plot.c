@@ -29,27 +29,25 @@ static double share_of(const viz_basins_data *data, int32_t label)
     return 100.0 * (double)count / (double)n;
 }
 
-/* One decimal, but never "0.0" for what occurs nor "100.0" for what is not all. */
-static void format_share(char out[16], double share)
+void viz_basins_format_share(char out[VIZ_BASINS_SHARE], double share)
 {
     if (share > 0.0 && share < 0.05) {
-        (void)snprintf(out, 16, "&lt; 0.1");
+        (void)snprintf(out, VIZ_BASINS_SHARE, "&lt; 0.1");
     } else if (share < 100.0 && share > 99.95) {
-        (void)snprintf(out, 16, "&gt; 99.9");
+        (void)snprintf(out, VIZ_BASINS_SHARE, "&gt; 99.9");
     } else {
-        (void)snprintf(out, 16, "%.1f", share);
+        (void)snprintf(out, VIZ_BASINS_SHARE, "%.1f", share);
     }
 }
 
-/* Hue and hatch of attractor number k: the hatch moves on by one more after every round of hues,
- * so that pairs repeat after 49 only. */
-static void dress_attractor(viz_class *class, size_t k)
+/* The hatch moves on by one more after every round of hues, so that pairs repeat after 49 only. */
+void viz_basins_dress_attractor(viz_class *class, size_t k)
 {
     class->paint = viz_paint_class(k % VIZ_CLASS_COUNT);
     class->hatch = (viz_hatch)((k + k / VIZ_CLASS_COUNT) % VIZ_HATCH_COUNT);
 }
 
-static void dress_outcome(viz_class *class, size_t k)
+void viz_basins_dress_outcome(viz_class *class, size_t k)
 {
     static const double greys[] = {0.93, 0.80, 0.68, 0.56, 0.44, 0.86, 0.74, 0.62};
     static const viz_hatch hatches[] = {VIZ_HATCH_NONE,    VIZ_HATCH_DOTS,    VIZ_HATCH_LEVEL,
@@ -63,7 +61,7 @@ static void dress_outcome(viz_class *class, size_t k)
 static kern_status add_class(builder *b, int32_t label, const char *name, size_t rank,
                              kern_error *err)
 {
-    char share[16];
+    char share[VIZ_BASINS_SHARE];
     char text[VIZ_PLOT_TEXT];
     viz_class *class = &b->classes[b->n];
     const double percent = share_of(b->data, label);
@@ -71,13 +69,13 @@ static kern_status add_class(builder *b, int32_t label, const char *name, size_t
         return KERN_OK;
     }
     KERN_TRY(viz_plot_escape(text, name, err));
-    format_share(share, percent);
+    viz_basins_format_share(share, percent);
     (void)snprintf(b->names[b->n], VIZ_PLOT_TEXT, "%.400s, %s\xe2\x80\xaf%%", text, share);
     *class = (viz_class){.label = label, .name = name, .legend = b->names[b->n]};
     if (label > 0) {
-        dress_attractor(class, rank);
+        viz_basins_dress_attractor(class, rank);
     } else {
-        dress_outcome(class, rank);
+        viz_basins_dress_outcome(class, rank);
     }
     b->n++;
     return KERN_OK;

@@ -40,6 +40,15 @@ typedef struct viz_basins_data {
 
 enum { VIZ_BASINS_ATTRACTORS = 49, VIZ_BASINS_OUTCOMES = 8 };
 
+/* Paint and hatch of attractor number k, and of outcome number k, from 0 on. */
+void viz_basins_dress_attractor(viz_class *class, size_t k);
+void viz_basins_dress_outcome(viz_class *class, size_t k);
+
+/* A share in per cent as legends have it, in markup: one decimal, but never "0.0" for what occurs
+ * nor "100.0" for what is not all. */
+enum { VIZ_BASINS_SHARE = 16 };
+void viz_basins_format_share(char out[VIZ_BASINS_SHARE], double percent);
+
 /* Builds the scene; the caller owns *out. KERN_INVALID_ARGUMENT for more classes than there are
  * appearances, or a label outside its range; KERN_BAD_INPUT for a text that is not UTF-8;
  * KERN_NO_MEMORY. */

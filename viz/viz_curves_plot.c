@@ -62,7 +62,7 @@ static kern_status add_event(viz_scene *scene, viz_panel *panel, const viz_curve
                                         .size = 4.0,
                                         .open = true}};
     KERN_TRY(viz_scene_add_series(scene, panel, &point, err));
-    const viz_mark mark = {event->p, event->q, 4.0, text};
+    const viz_mark mark = {.x = event->p, .y = event->q, .gap = 4.0, .text = text};
     return viz_scene_add_mark(scene, panel, &mark, err);
 }
 

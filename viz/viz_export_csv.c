@@ -116,7 +116,12 @@ static void put_series(viz_bytes *out, size_t panel, const viz_series *series, b
         put_head(out, panel, series->name, layers, 0);
         put_cell(out, series->x[i]);
         put_cell(out, series->y[i]);
-        viz_bytes_text(out, layers ? ",\n" : "\n");
+        if (layers && series->z != NULL) {
+            put_cell(out, series->z[i]);
+            viz_bytes_text(out, "\n");
+        } else {
+            viz_bytes_text(out, layers ? ",\n" : "\n");
+        }
     }
 }
 

@@ -10,7 +10,6 @@
 #define ASPECT_MAP   0.70 /* height over width without a trajectory */
 #define ASPECT_BOTH  0.96
 #define FAINTEST     0.35
-#define FIELD_MAP    VIZ_MAP_VIRIDIS
 #define STEP_LABEL   "inference step <i>t</i>"
 #define SHADOW_LABEL "at the nearest point of the plane"
 
@@ -21,11 +20,49 @@ typedef struct builder {
     const viz_landscape_data *data;
     viz_scale scale;
     viz_scale_counts counts;
+    size_t beyond; /* values outside a range that was asked for */
     double *steps; /* n_states: 0, 1, … */
     double *share; /* n_states: off-plane share in percent, NaN at the centre itself */
 } builder;
 
 /* ---- The map ------------------------------------------------------------------------------ */
+
+static kern_status add_contours(builder *b, viz_panel *panel, const viz_contours *contours,
+                                bool quadratic, kern_error *err)
+{
+    if (contours == NULL || contours->n_lines == 0) {
+        return KERN_OK;
+    }
+    const viz_isolines lines = {.name =
+                                    quadratic ? "contours of the second-order model" : "contours",
+                                .n_lines = contours->n_lines,
+                                .first = contours->first,
+                                .x = contours->x,
+                                .y = contours->y,
+                                .level = contours->level,
+                                .labelled = !quadratic,
+                                .dashed = quadratic};
+    return viz_scene_add_isolines(b->scene, panel, &lines, err);
+}
+
+/* A line without points, which gives the dashed contours their entry. */
+static kern_status add_quadratic(builder *b, viz_panel *panel, kern_error *err)
+{
+    static const double nowhere[1] = {(double)NAN};
+    const viz_landscape_data *d = b->data;
+    const viz_series key = {
+        .name = "second-order model",
+        .legend = "second-order model at the centre",
+        .x = nowhere,
+        .y = nowhere,
+        .n = 1,
+        .style = {.paint = viz_paint_of(VIZ_PAINT_MUTED), .width = 1.0, .dash = VIZ_DASHED}};
+    if (d->quadratic == NULL || d->quadratic->n_lines == 0 || d->camera != NULL) {
+        return KERN_OK;
+    }
+    KERN_TRY(add_contours(b, panel, d->quadratic, true, err));
+    return viz_scene_add_series(b->scene, panel, &key, err);
+}
 
 static kern_status add_field(builder *b, viz_panel *panel, kern_error *err)
 {
@@ -35,19 +72,22 @@ static kern_status add_field(builder *b, viz_panel *panel, kern_error *err)
                              .values = d->values,
                              .scale = b->scale,
                              .filter = VIZ_BILINEAR};
-    KERN_TRY(viz_scene_add_field(b->scene, panel, &field, err));
-    viz_scene_fit_lattice(panel, &d->lattice, VIZ_BILINEAR);
-    if (d->contours == NULL || d->contours->n_lines == 0) {
-        return KERN_OK;
+    if (d->camera != NULL) {
+        KERN_TRY(viz_scene_add_surface(b->scene, panel, &field, d->camera, err));
+    } else if (d->classes != NULL) {
+        KERN_TRY(viz_scene_add_classes(b->scene, panel, d->classes, err));
+    } else {
+        KERN_TRY(viz_scene_add_field(b->scene, panel, &field, err));
     }
-    const viz_isolines lines = {.name = "contours",
-                                .n_lines = d->contours->n_lines,
-                                .first = d->contours->first,
-                                .x = d->contours->x,
-                                .y = d->contours->y,
-                                .level = d->contours->level,
-                                .labelled = true};
-    return viz_scene_add_isolines(b->scene, panel, &lines, err);
+    viz_scene_fit_lattice(panel, &d->lattice, VIZ_BILINEAR);
+    KERN_TRY(add_quadratic(b, panel, err));
+    return add_contours(b, panel, d->contours, false, err);
+}
+
+/* From entry t on: what gives heights over a surface, and nothing on a map. */
+static const double *heights(const viz_landscape_data *d, const double *energy, size_t t)
+{
+    return d->camera != NULL ? energy + t : NULL;
 }
 
 static double opacity_of(const builder *b, size_t t)
@@ -68,6 +108,7 @@ static kern_status add_state(builder *b, viz_panel *panel, size_t t, kern_error 
     const viz_series state = {.name = name,
                               .x = d->a + t,
                               .y = d->b + t,
+                              .z = heights(d, d->energy, t),
                               .opacity = &opacity,
                               .n = 1,
                               .style = {.paint = paint,
@@ -90,8 +131,74 @@ static kern_status add_mark(builder *b, viz_panel *panel, size_t t, kern_error *
                    "</span>",
                    (unsigned)lround(255.0 * ground.r), (unsigned)lround(255.0 * ground.g),
                    (unsigned)lround(255.0 * ground.b), t);
-    const viz_mark mark = {.x = b->data->a[t], .y = b->data->b[t], .gap = 5.0, .text = text};
+    const viz_mark mark = {
+        .x = b->data->a[t], .y = b->data->b[t], .z = b->data->energy[t], .gap = 5.0, .text = text};
     return viz_scene_add_mark(b->scene, panel, &mark, err);
+}
+
+/* A ring around the state that is pointed out, beneath its marker. */
+static kern_status add_ring(builder *b, viz_panel *panel, kern_error *err)
+{
+    const viz_landscape_data *d = b->data;
+    const viz_series ring = {.name = "state pointed out",
+                             .x = d->a + d->step,
+                             .y = d->b + d->step,
+                             .z = heights(d, d->energy, d->step),
+                             .n = 1,
+                             .style = {.paint = viz_paint_of(VIZ_PAINT_INK),
+                                       .marker = VIZ_MARKER_CIRCLE,
+                                       .size = 12.0,
+                                       .open = true,
+                                       .halo = 1.4}};
+    return viz_scene_add_series(b->scene, panel, &ring, err);
+}
+
+static bool points_out(const viz_landscape_data *d)
+{
+    return d->point_out && d->step < d->n_states;
+}
+
+/* Trajectories begun elsewhere, each in a colour and with a marker of its own. */
+static kern_status add_seeds(builder *b, viz_panel *panel, kern_error *err)
+{
+    for (size_t i = 0; i < b->data->n_seeds; i++) {
+        const viz_landscape_path *p = &b->data->seeds[i];
+        char name[48];
+        char legend[48];
+        (void)snprintf(name, sizeof name, "trajectory from seed %zu", i + 1);
+        (void)snprintf(legend, sizeof legend, "from seed %zu", i + 1);
+        const viz_series line = {
+            .name = name,
+            .legend = legend,
+            .x = p->a,
+            .y = p->b,
+            .z = heights(b->data, p->energy, 0),
+            .n = p->n,
+            .style = {.paint = viz_paint_class(i + 1),
+                      .width = 1.2,
+                      .marker = p->n <= STATES_DRAWN ? viz_plot_marker(i + 1) : VIZ_MARKER_NONE,
+                      .size = 4.0,
+                      .halo = 0.8}};
+        KERN_TRY(viz_scene_add_series(b->scene, panel, &line, err));
+    }
+    return KERN_OK;
+}
+
+/* Steps that are named: the first, the last of training, the one pointed out, and the last. */
+static kern_status add_marks(builder *b, viz_panel *panel, kern_error *err)
+{
+    const viz_landscape_data *d = b->data;
+    const size_t last = d->n_states - 1;
+    const bool trained = d->trained_steps > 0 && d->trained_steps < last;
+    const bool named = d->step == 0 || d->step == last || (trained && d->step == d->trained_steps);
+    KERN_TRY(add_mark(b, panel, 0, err));
+    if (trained) {
+        KERN_TRY(add_mark(b, panel, d->trained_steps, err));
+    }
+    if (points_out(d) && !named) {
+        KERN_TRY(add_mark(b, panel, d->step, err));
+    }
+    return last > 0 ? add_mark(b, panel, last, err) : KERN_OK;
 }
 
 static kern_status add_trajectory(builder *b, viz_panel *panel, kern_error *err)
@@ -104,21 +211,21 @@ static kern_status add_trajectory(builder *b, viz_panel *panel, kern_error *err)
     const viz_series line = {.name = "trajectory",
                              .x = d->a,
                              .y = d->b,
+                             .z = heights(d, d->energy, 0),
                              .n = d->n_states,
                              .style = {.paint = {.kind = VIZ_PAINT_RGB, .rgb = {1.0, 1.0, 1.0}},
                                        .width = 1.2,
                                        .halo = 0.8}};
     KERN_TRY(viz_scene_add_series(b->scene, panel, &line, err));
+    if (points_out(d)) {
+        KERN_TRY(add_ring(b, panel, err));
+    }
     for (size_t t = 0; t < d->n_states; t++) {
-        if (t % stride == 0 || t + 1 == d->n_states) {
+        if (t % stride == 0 || t + 1 == d->n_states || (points_out(d) && t == d->step)) {
             KERN_TRY(add_state(b, panel, t, err));
         }
     }
-    KERN_TRY(add_mark(b, panel, 0, err));
-    if (d->trained_steps > 0 && d->trained_steps + 1 < d->n_states) {
-        KERN_TRY(add_mark(b, panel, d->trained_steps, err));
-    }
-    return d->n_states > 1 ? add_mark(b, panel, d->n_states - 1, err) : KERN_OK;
+    return add_marks(b, panel, err);
 }
 
 static kern_status add_map(builder *b, kern_error *err)
@@ -132,11 +239,19 @@ static kern_status add_map(builder *b, kern_error *err)
     const viz_bar bar = {.whole = true, .scale = b->scale, .label = b->data->energy_label};
     KERN_TRY(viz_scene_add_panel(&panel, b->scene, &spec, err));
     KERN_TRY(add_field(b, panel, err));
+    KERN_TRY(add_seeds(b, panel, err));
     KERN_TRY(add_trajectory(b, panel, err));
     return viz_scene_set_bar(b->scene, &bar, err);
 }
 
 /* ---- The trajectory in numbers -------------------------------------------------------------- */
+
+static kern_status rule_step(builder *b, viz_panel *panel, kern_error *err)
+{
+    return points_out(b->data)
+               ? viz_plot_rule(b->scene, panel, VIZ_RULE_UPRIGHT, (double)b->data->step, err)
+               : KERN_OK;
+}
 
 static kern_status add_energies(builder *b, kern_error *err)
 {
@@ -168,7 +283,7 @@ static kern_status add_energies(builder *b, kern_error *err)
     KERN_TRY(viz_scene_add_series(b->scene, panel, &shadow, err));
     viz_scene_fit(panel, 0.05);
     panel->x.hi = fmax(panel->x.hi, 1.0);
-    return KERN_OK;
+    return rule_step(b, panel, err);
 }
 
 static kern_status add_residuals(builder *b, kern_error *err)
@@ -190,6 +305,7 @@ static kern_status add_residuals(builder *b, kern_error *err)
                                         .size = 3.0}};
     KERN_TRY(viz_scene_add_panel(&panel, b->scene, &spec, err));
     KERN_TRY(viz_scene_add_series(b->scene, panel, &share, err));
+    KERN_TRY(rule_step(b, panel, err));
     return viz_plot_rule(b->scene, panel, VIZ_RULE_LEVEL, 100.0 * VIZ_LANDSCAPE_OFF, err);
 }
 
@@ -211,6 +327,7 @@ static kern_status write_note(builder *b, kern_error *err)
     char off[160] = "";
     char variance[160] = "";
     char missing[160] = "";
+    char beyond[160] = "";
     if (far > 0) {
         (void)snprintf(off, sizeof off,
                        " %zu of %zu states are more than %.0f %% of their distance off the plane.",
@@ -222,15 +339,22 @@ static kern_status write_note(builder *b, kern_error *err)
                        100.0 * d->explained, 100.0 * VIZ_LANDSCAPE_EXPLAINED);
     }
     if (b->counts.missing > 0) {
-        (void)snprintf(missing, sizeof missing,
-                       " %zu of %zu energies are not finite and have the colour of missing data.",
-                       b->counts.missing, d->lattice.nx * d->lattice.ny);
+        (void)snprintf(missing, sizeof missing, " %zu of %zu energies are not finite and %s.",
+                       b->counts.missing, d->lattice.nx * d->lattice.ny,
+                       d->camera != NULL ? "leave the surface open"
+                                         : "have the colour of missing data");
     }
-    return viz_plot_note(b->scene, err, "%s%s%s%s%s", d->description != NULL ? d->description : "",
+    if (b->beyond > 0) {
+        (void)snprintf(beyond, sizeof beyond, " %zu energies are beyond the ends of the colours.",
+                       b->beyond);
+    }
+    return viz_plot_note(b->scene, err, "%s%s%s%s%s%s%s",
+                         d->description != NULL ? d->description : "",
+                         d->camera != NULL ? " The surface is darker where it is steeper." : "",
                          d->n_states > 0 ? " Markers have the colour of their true energy, and "
                                            "are fainter the more they are off the plane."
                                          : "",
-                         off, variance, missing);
+                         off, variance, missing, beyond);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------ */
@@ -245,6 +369,24 @@ static kern_status build(builder *b, kern_error *err)
         KERN_TRY(add_residuals(b, err));
     }
     return write_note(b, err);
+}
+
+/* The colours' ends: those of the values, or those asked for. */
+static kern_status fit_scale(builder *b, kern_error *err)
+{
+    const viz_landscape_data *d = b->data;
+    const size_t n = d->lattice.nx * d->lattice.ny;
+    b->scale = (viz_scale){.kind = VIZ_SCALE_LINEAR, .map = d->map};
+    KERN_TRY(viz_scale_fit(&b->scale, &b->counts, d->values, n, 0.0, err));
+    if (!(d->low < d->high)) {
+        return KERN_OK;
+    }
+    b->scale.lo = d->low;
+    b->scale.hi = d->high;
+    for (size_t i = 0; i < n; i++) {
+        b->beyond += isfinite(d->values[i]) && (d->values[i] < d->low || d->values[i] > d->high);
+    }
+    return KERN_OK;
 }
 
 /* Shares of distances; the centre itself is 0 away, up to the rounding of the largest. */
@@ -265,12 +407,11 @@ static void find_shares(builder *b)
 kern_status viz_landscape_plot(viz_scene **out, const viz_landscape_data *data,
                                const viz_plot_style *style, kern_error *err)
 {
-    builder b = {.data = data, .scale = {.kind = VIZ_SCALE_LINEAR, .map = FIELD_MAP}};
+    builder b = {.data = data};
     viz_plot_style page = *style;
     *out = NULL;
     page.width = page.width != 0.0 ? page.width : viz_scene_points(VIZ_DOUBLE_COLUMN_MM);
-    KERN_TRY(viz_scale_fit(&b.scale, &b.counts, data->values, data->lattice.nx * data->lattice.ny,
-                           0.0, err));
+    KERN_TRY(fit_scale(&b, err));
     b.steps = calloc(2 * data->n_states + 2, sizeof *b.steps);
     if (b.steps == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "no memory for a trajectory of %zu states",

@@ -9,12 +9,22 @@
  * below say the same in numbers: the true energy beside the energy at the shadow, and the share of
  * the distance that is off the plane. Cells without a finite energy get the colour of missing data
  * and are counted in the note.
+ *
+ * Instead of colours alone the field may be a surface, over which states hang at the height of
+ * their true energy, or a map of classes, which keeps the contours.
  */
 #ifndef BASIN_VIZ_LANDSCAPE_PLOT_H
 #define BASIN_VIZ_LANDSCAPE_PLOT_H
 
 #include "viz/viz_contour.h"
 #include "viz/viz_plot.h"
+
+/* A further trajectory over the field, in a colour of its own. */
+typedef struct viz_landscape_path {
+    size_t n;
+    const double *a, *b;
+    const double *energy;
+} viz_landscape_path;
 
 typedef struct viz_landscape_data {
     viz_lattice lattice;
@@ -31,6 +41,15 @@ typedef struct viz_landscape_data {
     const double *residual;       /* off the plane */
     size_t trained_steps;         /* state that ends training's steps; 0: not known */
     double explained;             /* share of the variance of both axes, or NaN */
+    viz_map map;                  /* colours of the field */
+    double low, high;             /* ends of the colours; equal: those of the values */
+    bool point_out;               /* ring the state at `step`, and rule it in the panels below */
+    size_t step;
+    size_t n_seeds;
+    const viz_landscape_path *seeds;
+    const viz_classes *classes;    /* drawn instead of the values, or NULL */
+    const viz_contours *quadratic; /* of the second-order model at the centre, dashed; or NULL */
+    const viz_camera *camera;      /* draws a surface in three dimensions instead; or NULL */
 } viz_landscape_data;
 
 /* Shares beyond which the note warns: of the distance off the plane, and below which of explained

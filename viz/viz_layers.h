@@ -45,6 +45,11 @@ typedef struct viz_field {
     viz_paint paint;
 } viz_field;
 
+/* How a surface is seen: turned about the vertical, and from the side (0) to from above (π/2). */
+typedef struct viz_camera {
+    double azimuth, elevation; /* radians */
+} viz_camera;
+
 /* Second cue beside the hue of a class. */
 typedef enum viz_hatch {
     VIZ_HATCH_NONE,
@@ -87,12 +92,14 @@ typedef struct viz_isolines {
     const double *level; /* of every line; lines of one level need not stand together */
     double width;        /* of the white line in points; 0: 0.6 */
     bool labelled;       /* levels written into gaps of long lines, where there is room */
+    bool dashed;
 } viz_isolines;
 
 /* A text beside a point, at one of eight places around it that is free of other marks and inside
  * the plot; left out where there is none. */
 typedef struct viz_mark {
     double x, y;
+    double z;         /* gives the height over a surface; 0 elsewhere */
     double gap;       /* between the point and the text, in points */
     const char *text; /* markup; required */
 } viz_mark;

@@ -65,6 +65,9 @@ bool viz_layout_entry(const viz_panel *panel, size_t *cursor, viz_entry *entry)
 
 bool viz_layout_boxed(const viz_panel *panel)
 {
+    if (panel->surface) {
+        return false;
+    }
     bool opaque = panel->n_classes > 0;
     for (size_t i = 0; i < panel->n_fields; i++) {
         opaque = opaque || !panel->fields[i].ink;

@@ -12,6 +12,10 @@
 #define TEXT_AIR      1.5  /* between the text and the ends of the line */
 #define STRAIGHT      0.97 /* least chord over length under a text */
 #define EDGE_AIR      3.0  /* between a text and the edge of the plot */
+#define SERIES_AIR    3.0  /* between a text and a series, half a marker included */
+#define SERIES_STEP   0.5  /* vertices of a series nearer than this are taken as one */
+#define DASH          4.0
+#define DASH_GAP      2.5
 
 /* A level to be written: where, and the half sides of its gap before turning. */
 typedef struct level_text {
@@ -21,6 +25,12 @@ typedef struct level_text {
     double level;
     char text[VIZ_TICKS_TEXT];
 } level_text;
+
+/* A piece of a series' line in page coordinates. Markers without a line are not in the way, so that
+ * one may move over the map without moving its texts. */
+typedef struct piece {
+    double x0, y0, x1, y1;
+} piece;
 
 /* One set of isolines in page coordinates. */
 typedef struct drawing {
@@ -32,7 +42,78 @@ typedef struct drawing {
     size_t *order;    /* lines, longest first */
     level_text *text; /* VIZ_LEVELS_MAX entries */
     size_t n_text;
+    piece *pieces; /* of all series of the panel */
+    size_t n_pieces;
 } drawing;
+
+/* ---- Series in the way --------------------------------------------------------------------- */
+
+static size_t count_points(const viz_panel *panel)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < panel->n_series; i++) {
+        n += panel->series[i].n;
+    }
+    return n;
+}
+
+static void gather_series(drawing *d, const viz_panel *panel, const viz_frame *frame,
+                          const viz_series *series)
+{
+    bool joined = false;
+    double x0 = 0.0;
+    double y0 = 0.0;
+    for (size_t i = 0; i < series->n && series->style.width > 0.0; i++) {
+        if (!viz_scene_drawable(panel, series->x[i], series->y[i])) {
+            joined = false;
+            continue;
+        }
+        const double x = viz_layout_x(frame, &panel->x, series->x[i]);
+        const double y = viz_layout_y(frame, &panel->y, series->y[i]);
+        if (joined && hypot(x - x0, y - y0) < SERIES_STEP) {
+            continue;
+        }
+        d->pieces[d->n_pieces++] = (piece){joined ? x0 : x, joined ? y0 : y, x, y};
+        joined = true;
+        x0 = x;
+        y0 = y;
+    }
+}
+
+/* Whether the piece passes through the box: what is left of it after cutting at the four sides
+ * (Liang and Barsky 1984). */
+static bool crosses(const piece *p, viz_rect box)
+{
+    const double from[4] = {p->x0 - box.x, box.x + box.w - p->x0, p->y0 - box.y,
+                            box.y + box.h - p->y0};
+    const double step[4] = {p->x0 - p->x1, p->x1 - p->x0, p->y0 - p->y1, p->y1 - p->y0};
+    double begin = 0.0;
+    double end = 1.0;
+    for (size_t i = 0; i < 4; i++) {
+        if (step[i] < 0.0) {
+            begin = fmax(begin, from[i] / step[i]);
+        } else if (step[i] > 0.0) {
+            end = fmin(end, from[i] / step[i]);
+        } else if (from[i] < 0.0) {
+            return false;
+        }
+    }
+    return begin <= end;
+}
+
+static bool is_clear(const drawing *d, viz_rect box)
+{
+    const viz_rect wide = {box.x - SERIES_AIR, box.y - SERIES_AIR, box.w + 2.0 * SERIES_AIR,
+                           box.h + 2.0 * SERIES_AIR};
+    for (size_t i = 0; i < d->n_pieces; i++) {
+        if (crosses(&d->pieces[i], wide)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- Places of texts ----------------------------------------------------------------------- */
 
 static void measure_lines(drawing *d)
 {
@@ -138,7 +219,7 @@ static bool fits(const drawing *d, size_t k, double s, level_text *t)
     for (size_t i = 0; i < d->n_text && good; i++) {
         good = apart(t->box, d->text[i].box);
     }
-    return good;
+    return good && is_clear(d, t->box);
 }
 
 static void place_text(drawing *d, size_t k)
@@ -228,7 +309,8 @@ static void stroke_all(const drawing *d)
     const double width = d->lines->width > 0.0 ? d->lines->width : DEFAULT_WIDTH;
     cairo_save(cr);
     clip_gaps(d);
-    cairo_set_dash(cr, NULL, 0, 0.0);
+    const double dashes[2] = {DASH, DASH_GAP};
+    cairo_set_dash(cr, dashes, d->lines->dashed ? 2 : 0, 0.0);
     cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
     cairo_set_line_cap(cr, CAIRO_LINE_CAP_BUTT);
     trace_lines(d);
@@ -258,6 +340,9 @@ static kern_status draw_set(drawing *d, const viz_panel *panel, const viz_frame 
     measure_lines(d);
     if (d->lines->labelled) {
         KERN_TRY(rank_lines(d, err));
+        for (size_t i = 0; i < panel->n_series; i++) {
+            gather_series(d, panel, frame, &panel->series[i]);
+        }
         for (size_t k = 0; k < d->lines->n_lines; k++) {
             place_text(d, d->order[k]);
         }
@@ -279,8 +364,9 @@ kern_status viz_levels_draw(viz_canvas *canvas, const viz_panel *panel, const vi
         d.x = calloc(2 * n + lines->n_lines + 1, sizeof *d.x);
         d.order = calloc(lines->n_lines, sizeof *d.order);
         d.text = calloc(VIZ_LEVELS_MAX, sizeof *d.text);
+        d.pieces = calloc(count_points(panel) + 1, sizeof *d.pieces);
         kern_status status = KERN_OK;
-        if (d.x == NULL || d.order == NULL || d.text == NULL) {
+        if (d.x == NULL || d.order == NULL || d.text == NULL || d.pieces == NULL) {
             status = kern_raise(err, KERN_NO_MEMORY, "memory for %zu isolines was refused",
                                 lines->n_lines);
         } else {
@@ -291,6 +377,7 @@ kern_status viz_levels_draw(viz_canvas *canvas, const viz_panel *panel, const vi
         free(d.x);
         free(d.order);
         free(d.text);
+        free(d.pieces);
         KERN_TRY(status);
     }
     return KERN_OK;

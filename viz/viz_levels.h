@@ -3,8 +3,8 @@
  * Drawing of isolines with their levels written on them. Part of viz_draw.
  *
  * A level is written along its line, in a gap of it, where the line is straight enough for the
- * text, lies inside the plot and no other level stands; longest lines first, at most
- * VIZ_LEVELS_EACH times a level. A line without such a place stays unlabelled.
+ * text, lies inside the plot, no other level stands, and no line of a series passes; longest lines
+ * first, at most VIZ_LEVELS_EACH times a level. A line without such a place stays unlabelled.
  */
 #ifndef BASIN_VIZ_LEVELS_H
 #define BASIN_VIZ_LEVELS_H

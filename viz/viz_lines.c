@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "viz/viz_lines.h"
 
+#include "viz/viz_surface.h"
+
 #include <math.h>
 
 #define MARKER_EDGE       0.6
@@ -93,12 +95,27 @@ static double tame(double v, double least, double most)
     return fmin(fmax(v, least - far), most + far);
 }
 
-static void place_point(const viz_panel *panel, const viz_frame *frame, double x, double y,
-                        double *px, double *py)
+/* Where point i of a series stands; false when it cannot be placed. */
+static bool place_point(const viz_panel *panel, const viz_frame *frame, const viz_series *series,
+                        size_t i, double *px, double *py)
 {
     const viz_rect plot = frame->plot;
-    *px = tame(viz_layout_x(frame, &panel->x, x), plot.x, plot.x + plot.w);
-    *py = tame(viz_layout_y(frame, &panel->y, y), plot.y, plot.y + plot.h);
+    double x;
+    double y;
+    if (panel->surface) {
+        const double z = series->z != NULL ? series->z[i] : (double)NAN;
+        if (!viz_surface_point(panel, frame, series->x[i], series->y[i], z, &x, &y)) {
+            return false;
+        }
+    } else if (viz_scene_drawable(panel, series->x[i], series->y[i])) {
+        x = viz_layout_x(frame, &panel->x, series->x[i]);
+        y = viz_layout_y(frame, &panel->y, series->y[i]);
+    } else {
+        return false;
+    }
+    *px = tame(x, plot.x, plot.x + plot.w);
+    *py = tame(y, plot.y, plot.y + plot.h);
+    return true;
 }
 
 /* Strokes the path at hand: its halo first, when it has one. */
@@ -121,14 +138,12 @@ static void stroke_pieces(viz_canvas *canvas, const viz_panel *panel, const viz_
                           const viz_series *series)
 {
     for (size_t i = 1; i < series->n; i++) {
-        if (viz_scene_drawable(panel, series->x[i - 1], series->y[i - 1]) &&
-            viz_scene_drawable(panel, series->x[i], series->y[i])) {
-            double x;
-            double y;
-            place_point(panel, frame, series->x[i - 1], series->y[i - 1], &x, &y);
-            cairo_move_to(canvas->cr, x, y);
-            place_point(panel, frame, series->x[i], series->y[i], &x, &y);
-            cairo_line_to(canvas->cr, x, y);
+        double from[2];
+        double to[2];
+        if (place_point(panel, frame, series, i - 1, &from[0], &from[1]) &&
+            place_point(panel, frame, series, i, &to[0], &to[1])) {
+            cairo_move_to(canvas->cr, from[0], from[1]);
+            cairo_line_to(canvas->cr, to[0], to[1]);
             stroke_path(canvas, &series->style,
                         0.5 * (series->opacity[i - 1] + series->opacity[i]));
         }
@@ -141,13 +156,12 @@ static void stroke_line(viz_canvas *canvas, const viz_panel *panel, const viz_fr
     cairo_t *cr = canvas->cr;
     bool joined = false;
     for (size_t i = 0; i < series->n; i++) {
-        if (!viz_scene_drawable(panel, series->x[i], series->y[i])) {
+        double x;
+        double y;
+        if (!place_point(panel, frame, series, i, &x, &y)) {
             joined = false;
             continue;
         }
-        double x;
-        double y;
-        place_point(panel, frame, series->x[i], series->y[i], &x, &y);
         if (!joined) {
             cairo_move_to(cr, x, y);
         }
@@ -162,10 +176,9 @@ static void stamp_markers(viz_canvas *canvas, const viz_panel *panel, const viz_
                           const viz_series *series)
 {
     for (size_t i = 0; i < series->n; i++) {
-        if (viz_scene_drawable(panel, series->x[i], series->y[i])) {
-            double x;
-            double y;
-            place_point(panel, frame, series->x[i], series->y[i], &x, &y);
+        double x;
+        double y;
+        if (place_point(panel, frame, series, i, &x, &y)) {
             stamp(canvas, &series->style, x, y, series->opacity != NULL ? series->opacity[i] : 1.0);
         }
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "viz/viz_marks.h"
 
+#include "viz/viz_surface.h"
+
 static bool apart(viz_rect a, viz_rect b)
 {
     return a.x + a.w <= b.x || b.x + b.w <= a.x || a.y + a.h <= b.y || b.y + b.h <= a.y;
@@ -55,6 +57,20 @@ static void place_mark(viz_canvas *canvas, const viz_mark *mark, const viz_rect 
     }
 }
 
+static bool point_of(const viz_panel *panel, const viz_frame *frame, const viz_mark *mark,
+                     double *x, double *y)
+{
+    if (panel->surface) {
+        return viz_surface_point(panel, frame, mark->x, mark->y, mark->z, x, y);
+    }
+    if (!viz_scene_drawable(panel, mark->x, mark->y)) {
+        return false;
+    }
+    *x = viz_layout_x(frame, &panel->x, mark->x);
+    *y = viz_layout_y(frame, &panel->y, mark->y);
+    return true;
+}
+
 void viz_marks_draw(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame)
 {
     taken t = {.n = 0};
@@ -62,9 +78,9 @@ void viz_marks_draw(viz_canvas *canvas, const viz_panel *panel, const viz_frame 
     const viz_mark *shown[VIZ_MARKS_MAX];
     for (size_t i = 0; i < n; i++) {
         const viz_mark *mark = &panel->marks[i];
-        if (viz_scene_drawable(panel, mark->x, mark->y)) {
-            const double x = viz_layout_x(frame, &panel->x, mark->x);
-            const double y = viz_layout_y(frame, &panel->y, mark->y);
+        double x;
+        double y;
+        if (point_of(panel, frame, mark, &x, &y)) {
             const double r = 0.6 * mark->gap;
             shown[t.n] = mark;
             t.box[t.n++] = (viz_rect){x - r, y - r, 2.0 * r, 2.0 * r};

@@ -68,6 +68,26 @@ static int ascending(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
+/* Brings the least value to the front and the largest to the end, which is all that a range without
+ * a trim asks of an order. */
+static void move_extremes(double *values, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        if (values[i] < values[0]) {
+            const double least = values[i];
+            values[i] = values[0];
+            values[0] = least;
+        }
+    }
+    for (size_t i = 0; i + 1 < n; i++) {
+        if (values[i] > values[n - 1]) {
+            const double most = values[i];
+            values[i] = values[n - 1];
+            values[n - 1] = most;
+        }
+    }
+}
+
 /* Widens a range without length, as axes do; a logarithmic one by a factor. */
 static void open_range(viz_scale *scale)
 {
@@ -123,7 +143,11 @@ kern_status viz_scale_fit(viz_scale *scale, viz_scale_counts *counts, const doub
             sorted[kept++] = values[i];
         }
     }
-    qsort(sorted, kept, sizeof *sorted, ascending);
+    if (trim > 0.0) {
+        qsort(sorted, kept, sizeof *sorted, ascending);
+    } else {
+        move_extremes(sorted, kept);
+    }
     set_range(scale, sorted, kept, trim);
     if (counts != NULL) {
         *counts = (viz_scale_counts){.missing = n - kept};

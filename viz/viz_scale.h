@@ -50,7 +50,8 @@ typedef struct viz_scale_counts {
  * VIZ_SCALE_ROBUST leaves single wild values from flattening the rest). A diverging map gets a
  * range symmetric about 0. Constant data get a range around the value; without any value the
  * range is 0 to 1 (0.1 to 1 when logarithmic). `scale->kind` and `map` are read; `counts` may be
- * NULL. KERN_NO_MEMORY; KERN_INVALID_ARGUMENT for a bad trim. Cost O(n log n). */
+ * NULL. KERN_NO_MEMORY; KERN_INVALID_ARGUMENT for a bad trim. Cost O(n log n), and O(n) with a trim
+ * of 0. */
 #define VIZ_SCALE_ROBUST 0.01
 kern_status viz_scale_fit(viz_scale *scale, viz_scale_counts *counts, const double *values,
                           size_t n, double trim, kern_error *err);

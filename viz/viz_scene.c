@@ -155,6 +155,7 @@ kern_status viz_scene_add_series(viz_scene *scene, viz_panel *panel, const viz_s
     KERN_TRY(viz_memory_markup(&copy.end_label, &scene->memory, series->end_label, err));
     KERN_TRY(viz_memory_numbers(&copy.x, &scene->memory, series->x, series->n, err));
     KERN_TRY(viz_memory_numbers(&copy.y, &scene->memory, series->y, series->n, err));
+    KERN_TRY(viz_memory_numbers(&copy.z, &scene->memory, series->z, series->n, err));
     KERN_TRY(viz_memory_numbers(&copy.opacity, &scene->memory, series->opacity, series->n, err));
     void *block = panel->series;
     KERN_TRY(viz_memory_grow(&scene->memory, &block, &panel->series_room, panel->n_series,

@@ -55,6 +55,7 @@ typedef struct viz_series {
     const char *legend;    /* markup, or NULL for no legend entry */
     const char *end_label; /* markup at the right end of the line, or NULL */
     const double *x, *y;   /* n values each */
+    const double *z;       /* n values that give the heights over a surface, or NULL elsewhere */
     const double *opacity; /* n values in [0, 1] or NULL: of the markers; a piece of the line has
                               the mean of its ends */
     size_t n;
@@ -78,8 +79,10 @@ typedef struct viz_panel {
     const char *title;             /* markup, or NULL */
     size_t row, column, n_columns; /* cell and its width in columns; 0 counts as 1 */
     viz_axis x, y;
-    bool equal; /* one unit of x as long as one of y: the plot shrinks inside its cell */
-    bool boxed; /* axis lines on all four sides; implied by a field or a map of classes */
+    bool equal;   /* one unit of x as long as one of y: the plot shrinks inside its cell */
+    bool boxed;   /* axis lines on all four sides; implied by a field or a map of classes */
+    bool surface; /* private: the first field is drawn as a surface, seen by `camera` */
+    viz_camera camera;
     size_t n_fields;
     viz_field *fields;
     size_t n_classes;
@@ -160,6 +163,12 @@ kern_status viz_scene_add_span(viz_scene *scene, viz_panel *panel, const viz_spa
  * drawn; values that are not finite can. */
 kern_status viz_scene_add_field(viz_scene *scene, viz_panel *panel, const viz_field *field,
                                 kern_error *err);
+/* Adds a field that is drawn as a surface in three dimensions (viz_surface.h) in place of the
+ * panel's axes. Isolines added to the panel are drawn on the surface at their levels, and series
+ * and marks at their heights z. KERN_INVALID_ARGUMENT also for a camera that is not finite or looks
+ * from below, for a field of less than 2 × 2 values, and when the panel has a layer of pixels. */
+kern_status viz_scene_add_surface(viz_scene *scene, viz_panel *panel, const viz_field *field,
+                                  const viz_camera *camera, kern_error *err);
 kern_status viz_scene_add_classes(viz_scene *scene, viz_panel *panel, const viz_classes *classes,
                                   kern_error *err);
 kern_status viz_scene_add_isolines(viz_scene *scene, viz_panel *panel, const viz_isolines *lines,

@@ -67,6 +67,30 @@ kern_status viz_scene_add_field(viz_scene *scene, viz_panel *panel, const viz_fi
     return KERN_OK;
 }
 
+kern_status viz_scene_add_surface(viz_scene *scene, viz_panel *panel, const viz_field *field,
+                                  const viz_camera *camera, kern_error *err)
+{
+    /* The angle π/2 is allowed as a session writes it, rounded to a double. */
+    const double most = acos(0.0) * (1.0 + 1e-12);
+    if (!isfinite(camera->azimuth) || !(camera->elevation >= 0.0 && camera->elevation <= most)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "a surface cannot be seen from azimuth %g and elevation %g; an elevation "
+                          "of 0 to π/2 is accepted",
+                          camera->azimuth, camera->elevation);
+    }
+    if (panel->n_fields > 0 || panel->n_classes > 0 || field->ink || field->lattice.nx < 2 ||
+        field->lattice.ny < 2) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "a surface needs a panel without other fields, a colour map, and 2 by 2 "
+                          "values or more");
+    }
+    KERN_TRY(viz_scene_add_field(scene, panel, field, err));
+    panel->surface = true;
+    panel->camera = *camera;
+    panel->equal = false;
+    return KERN_OK;
+}
+
 static kern_status copy_classes(viz_classes *copy, viz_scene *scene, kern_error *err)
 {
     viz_class *list = viz_memory_alloc(&scene->memory, copy->n_classes, sizeof *list);

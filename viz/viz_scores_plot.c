@@ -103,7 +103,8 @@ static kern_status build(viz_scene *scene, const viz_scores_data *data, group *g
     panel->y.hi = PERCENT;
     if (isfinite(data->chance)) {
         KERN_TRY(viz_plot_rule(scene, panel, VIZ_RULE_LEVEL, PERCENT * data->chance, err));
-        const viz_mark mark = {panel->x.lo, PERCENT * data->chance, 2.0, "chance"};
+        const viz_mark mark = {
+            .x = panel->x.lo, .y = PERCENT * data->chance, .gap = 2.0, .text = "chance"};
         KERN_TRY(viz_scene_add_mark(scene, panel, &mark, err));
     }
     return viz_plot_note(scene, err, "Filled: greedy. Open: sampled.");

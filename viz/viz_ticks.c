@@ -119,7 +119,10 @@ static void place_linear(viz_ticks *ticks, double lo, double hi, bool integer)
         parts = (size_t)(step + 0.5);
     }
     const double fine = step / (double)parts;
-    for (size_t i = 0; ticks->n_minor < VIZ_TICKS_MINOR_MAX; i++) {
+    /* One step before the first major tick to one behind the last; the first of them overflows on
+     * an axis at the end of the doubles, which then has no minor ticks. */
+    const size_t most = (ticks->n_major + 1) * parts;
+    for (size_t i = 0; i <= most && ticks->n_minor < VIZ_TICKS_MINOR_MAX; i++) {
         const double value = (first - 1.0) * step + (double)i * fine;
         if (value > hi + slack) {
             break;

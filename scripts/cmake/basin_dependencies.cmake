@@ -5,14 +5,17 @@
 # OpenBLAS on the link line and the reference BLAS is left out; tests/kernels/test_blas_origin.c
 # checks the outcome in a finished program.
 find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
 pkg_check_modules(BASIN_CAIRO REQUIRED IMPORTED_TARGET cairo cairo-pdf cairo-svg cairo-png)
 pkg_check_modules(BASIN_PANGO REQUIRED IMPORTED_TARGET pangocairo)
 pkg_check_modules(BASIN_HDF5 REQUIRED IMPORTED_TARGET hdf5)
 pkg_check_modules(BASIN_CJSON REQUIRED IMPORTED_TARGET libcjson)
+pkg_check_modules(BASIN_SDL2 REQUIRED IMPORTED_TARGET sdl2)
 add_library(basin::cairo ALIAS PkgConfig::BASIN_CAIRO)
 add_library(basin::pango ALIAS PkgConfig::BASIN_PANGO)
 add_library(basin::hdf5 ALIAS PkgConfig::BASIN_HDF5)
 add_library(basin::cjson ALIAS PkgConfig::BASIN_CJSON)
+add_library(basin::sdl2 ALIAS PkgConfig::BASIN_SDL2)
 
 if(BASIN_OPENMP)
     find_package(OpenMP REQUIRED COMPONENTS C)

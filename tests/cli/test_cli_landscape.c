@@ -12,10 +12,13 @@
 
 #include "tests/cli/cli_test_json.h"
 
+#include "cli/cli_commands.h"
+#include "viz/view/view_settings.h"
 #include "viz/viz_session.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define SMALL                                                                                      \
     "--data", "listops:generate=300", "--width", "8", "--heads", "2", "--depth", "2", "--batch",   \
@@ -147,10 +150,12 @@ static void test_files(void **state)
         assert_non_null(strstr(program_out, "PC 1, "));
         assert_int_equal(viz_session_read(&session, in(names[i]), &err), KERN_OK);
         cJSON *object = cJSON_Parse(session);
+        const cJSON *settings = cJSON_GetObjectItem(object, "settings");
         assert_word(object, "command", "basin landscape");
-        assert_word(object, "plane", "pca");
-        assert_word(object, "chart", "sphere");
-        assert_word(object, "token", "5");
+        assert_int_equal(strlen(cJSON_GetObjectItem(object, "model_sha256")->valuestring), 64);
+        assert_word(settings, "plane", "pca");
+        assert_word(settings, "chart", "auto");
+        assert_true(number(settings, "token") == 5);
         cJSON_Delete(object);
         free(session);
     }
@@ -187,6 +192,160 @@ static void test_custom_axes(void **state)
     assert_int_not_equal(access(in("none.csv"), F_OK), 0);
 }
 
+/* ---- Sessions -------------------------------------------------------------------------------- */
+
+/* Drawn again from itself, a figure is the same file. */
+static void test_from(void **state)
+{
+    static const char *const names[][2] = {
+        {"f.pdf", "g.pdf"}, {"f.svg", "g.svg"}, {"f.png", "g.png"}, {"f.csv", "g.csv"}};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        program_expect(0, LANDSCAPE, "--token", "5", "--plane", "random", "--seed", "7", "--turn",
+                       "0.3", "--rate", "1.5", "--pin", "--seeds", "0.1,0.2,-0.3,0.1", "--range",
+                       "1.3", "--quadratic", "--step", "1", "--dark", "--map", "cividis", "--out",
+                       in(names[i][0]), NULL);
+        program_expect(0, "landscape", "--from", in(names[i][0]), "--out", in(names[i][1]), NULL);
+        assert_true(same_files(in(names[i][0]), in(names[i][1])));
+    }
+    /* What is given with it counts over it. */
+    program_expect(0, "landscape", "--from", in("f.pdf"), "--token", "2", "--rate", "1", "--out",
+                   in("g.csv"), "--json", NULL);
+    cJSON *object = program_json();
+    assert_word(object, "token", "2");
+    assert_word(object, "plane", "random");
+    assert_true(number(object, "seed") == 7 && number(object, "rate") == 1);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(object, "seeds")), 2);
+    cJSON_Delete(object);
+}
+
+/* A model that was trained further is another one. */
+static void test_changed_model(void **state)
+{
+    (void)state;
+    program_expect(0, "train", "--family", "nrgpt", SMALL, "--out", in("other"), NULL);
+    program_expect(0, "landscape", in("other"), "--prompt", PROMPT, "--columns", "24", "--token",
+                   "4", "--out", in("f.svg"), NULL);
+    program_expect(0, "landscape", in("nrgpt"), "--from", in("f.svg"), "--out", in("g.svg"), NULL);
+    program_expect(0, "train", "--family", "nrgpt", SMALL, "--seed", "9", "--overwrite", "--out",
+                   in("other"), NULL);
+    program_expect(2, "landscape", "--from", in("f.svg"), "--out", in("none.svg"), NULL);
+    program_complained("the model has changed since");
+    assert_non_null(strstr(program_err, "--changed-model"));
+    assert_int_not_equal(access(in("none.svg"), F_OK), 0);
+    program_expect(0, "landscape", "--from", in("f.svg"), "--changed-model", "--out", in("g.svg"),
+                   NULL);
+    assert_non_null(strstr(program_err, "the model has changed since"));
+    /* The new figure is of the model as it is. */
+    program_expect(0, "landscape", "--from", in("g.svg"), "--out", in("h.svg"), NULL);
+    assert_true(same_files(in("g.svg"), in("h.svg")));
+}
+
+/* Every setting that a figure of a landscape depends on is an option, by its own name. */
+static void test_every_setting(void **state)
+{
+    (void)state;
+    for (size_t i = 0; view_field_at(i) != NULL; i++) {
+        const view_field *field = view_field_at(i);
+        /* The model is the positional argument RUN. */
+        const bool positional = strcmp(field->name, "run") == 0;
+        if (field->stage <= VIEW_STAGE_SCENE && !positional &&
+            cli_args_find(&cli_landscape, field->name, strlen(field->name)) == NULL) {
+            fail_msg("basin landscape has no --%s", field->name);
+        }
+    }
+}
+
+/* ---- Output ---------------------------------------------------------------------------------- */
+
+static double png_width(const char *name)
+{
+    unsigned char head[24];
+    FILE *file = fopen(in(name), "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(head, 1, sizeof head, file), sizeof head);
+    (void)fclose(file);
+    return 65536.0 * head[17] + 256.0 * head[18] + head[19];
+}
+
+static void test_output(void **state)
+{
+    (void)state;
+    program_expect(0, LANDSCAPE, "--token", "4", "--out", in("f.png"), "--dpi", "100", "--width-mm",
+                   "127", "--json", "--field", NULL);
+    cJSON *object = program_json();
+    const cJSON *field = cJSON_GetObjectItem(object, "field");
+    double low = (double)INFINITY;
+    assert_int_equal(cJSON_GetArraySize(field), 24 * 15);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, field)
+    {
+        low = fmin(low, item->valuedouble);
+    }
+    assert_true(low == number(object, "min"));
+    cJSON_Delete(object);
+    assert_true(png_width("f.png") == 500); /* 5 inches */
+    program_expect(2, LANDSCAPE, "--token", "4", "--out", in("none.png"), "--field", NULL);
+    program_complained("--field is about what --json prints");
+    program_expect(2, LANDSCAPE, "--token", "4", "--out", in("none.png"), "--changed-model", NULL);
+    program_complained("--changed-model is about --from");
+    program_expect(2, LANDSCAPE, "--token", "4", "--out", in("none.png"), "--low", "2", NULL);
+    program_complained("--low is 2 and --high is 0");
+    program_expect(2, "landscape", "--out", in("none.png"), NULL);
+    program_complained("RUN is missing");
+    program_expect(2, "landscape", in("nrgpt"), "--out", in("none.png"), NULL);
+    program_complained("--prompt is missing");
+}
+
+/* Found before anything is computed: the token, which does not exist, is not complained about. */
+static void test_folder_without_rights(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(in("locked"), 0555), 0);
+    if (geteuid() == 0) { /* root may write anywhere */
+        skip();
+    }
+    program_expect(2, LANDSCAPE, "--token", "99", "--out", in("locked/f.pdf"), NULL);
+    program_complained("--out");
+}
+
+/* True once the program watches for Ctrl-C: a signal before would end it as any other program. */
+static bool watches(pid_t child)
+{
+    char path[64];
+    char line[256];
+    unsigned long long caught = 0;
+    (void)snprintf(path, sizeof path, "/proc/%ld/status", (long)child);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, "SigCgt:", 7) == 0) {
+            caught = strtoull(line + 7, NULL, 16);
+        }
+    }
+    (void)fclose(file);
+    return (caught >> (SIGINT - 1) & 1) != 0;
+}
+
+/* Ctrl-C while a trajectory is followed that takes far longer. */
+static void test_interrupted(void **state)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+    (void)state;
+    const pid_t child =
+        program_launch(LANDSCAPE, "--token", "4", "--at", "100000", "--seeds",
+                       "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0", "--out",
+                       in("none.pdf"), NULL);
+    for (int i = 0; i < 60000 && !watches(child); i++) {
+        (void)nanosleep(&nap, NULL);
+    }
+    assert_int_equal(kill(child, SIGINT), 0);
+    program_finish(child);
+    assert_int_equal(program_code, 130);
+    program_complained("stopped before the trajectory was followed");
+    assert_int_not_equal(access(in("none.pdf"), F_OK), 0);
+}
+
 /* What is measured, not how fast it is. */
 static void test_bench(void **state)
 {
@@ -194,9 +353,9 @@ static void test_bench(void **state)
     program_expect(0, "bench", "viz", "--rounds", "1", "--threads", "2", "--json", NULL);
     cJSON *object = program_json();
     const cJSON *rows = cJSON_GetObjectItem(object, "rows");
-    assert_int_equal(cJSON_GetArraySize(rows), 14);
+    assert_int_equal(cJSON_GetArraySize(rows), 20);
     assert_word(cJSON_GetArrayItem(rows, 4), "name", "ff1 256x160 f32");
-    for (int i = 0; i < 14; i++) {
+    for (int i = 0; i < 20; i++) {
         assert_true(number(cJSON_GetArrayItem(rows, i), "wall_ms") > 0);
         assert_true(number(cJSON_GetArrayItem(rows, i), "cpu_ms") > 0);
     }
@@ -233,10 +392,20 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),  cmocka_unit_test(test_frozen),
-        cmocka_unit_test(test_points), cmocka_unit_test(test_others),
-        cmocka_unit_test(test_files),  cmocka_unit_test(test_custom_axes),
-        cmocka_unit_test(test_bench),  cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_points),
+        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_custom_axes),
+        cmocka_unit_test(test_bench),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_from),
+        cmocka_unit_test(test_changed_model),
+        cmocka_unit_test(test_every_setting),
+        cmocka_unit_test(test_output),
+        cmocka_unit_test(test_folder_without_rights),
+        cmocka_unit_test(test_interrupted),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

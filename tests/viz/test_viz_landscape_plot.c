@@ -126,6 +126,70 @@ static void test_warnings(void **state)
     viz_scene_destroy(scene);
 }
 
+/* The state gets a ring beneath its marker and a name, and both panels below a rule at its step. */
+static void test_pointed_out(void **state)
+{
+    sample s;
+    (void)state;
+    prepare(&s);
+    viz_scene *plain = build(&s);
+    s.data.point_out = true;
+    s.data.step = 1;
+    viz_scene *scene = build(&s);
+    const viz_series *ring = series_named(&scene->panels[0], "state pointed out");
+    assert_non_null(ring);
+    assert_true(ring->x[0] == s.a[1] && ring->y[0] == s.b[1]);
+    assert_true(ring->style.size > series_named(&scene->panels[0], "state 1")->style.size);
+    assert_int_equal(scene->panels[0].n_marks, plain->panels[0].n_marks + 1);
+    for (size_t p = 1; p < 3; p++) {
+        assert_int_equal(scene->panels[p].n_series + scene->panels[p].n_spans,
+                         plain->panels[p].n_series + plain->panels[p].n_spans + 1);
+    }
+    viz_scene_destroy(scene);
+    viz_scene_destroy(plain);
+    s.data.step = STATES; /* not there */
+    scene = build(&s);
+    assert_null(series_named(&scene->panels[0], "state pointed out"));
+    viz_scene_destroy(scene);
+}
+
+/* Further trajectories, and classes in place of the field. */
+static void test_more_layers(void **state)
+{
+    static const double a[] = {0.1, 0.2, 0.3};
+    static const double b[] = {0.3, 0.2, 0.1};
+    static const double energy[] = {3.0, 2.0, 1.0};
+    static const viz_class classes[] = {{.label = 1, .name = "one", .legend = "one"}};
+    int32_t labels[NX * NY];
+    sample s;
+    (void)state;
+    prepare(&s);
+    for (size_t k = 0; k < NX * NY; k++) {
+        labels[k] = 1;
+    }
+    const viz_landscape_path seeds[] = {{3, a, b, energy}, {2, b, a, energy}};
+    const viz_classes map = {.name = "basins",
+                             .lattice = s.data.lattice,
+                             .labels = labels,
+                             .classes = classes,
+                             .n_classes = 1};
+    s.data.seeds = seeds;
+    s.data.n_seeds = 2;
+    s.data.classes = &map;
+    viz_scene *scene = build(&s);
+    const viz_panel *panel = &scene->panels[0];
+    const viz_series *first = series_named(panel, "trajectory from seed 1");
+    const viz_series *second = series_named(panel, "trajectory from seed 2");
+    assert_int_equal(panel->n_fields, 0);
+    assert_int_equal(panel->n_classes, 1);
+    assert_int_equal(first->n, 3);
+    assert_int_equal(second->n, 2);
+    assert_int_not_equal(first->style.paint.index, second->style.paint.index);
+    assert_int_not_equal(first->style.marker, second->style.marker);
+    assert_non_null(first->legend);
+    viz_scene_destroy(scene);
+}
+
 static void test_refusals(void **state)
 {
     sample s;
@@ -145,9 +209,9 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scene),
-        cmocka_unit_test(test_warnings),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_scene),       cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_pointed_out),
+        cmocka_unit_test(test_more_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

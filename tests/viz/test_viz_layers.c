@@ -492,6 +492,39 @@ static void test_levels(void **state)
     viz_scene_destroy(scene);
 }
 
+/* Levels stand clear of a line over them; without it, some would stand where it goes. */
+static void test_levels_clear_of_lines(void **state)
+{
+    static const double x[] = {-1.0, 1.0};
+    static const double y[] = {0.0, 0.0};
+    const viz_series line = {.name = "line", .x = x, .y = y, .n = 2, .style = {.width = 1.0}};
+    kern_error err = {0};
+    (void)state;
+    for (int with = 0; with < 2; with++) {
+        viz_log log = {placed, LOG_ROOM, 0};
+        viz_layout *layout = NULL;
+        size_t struck = 0;
+        viz_scene *scene = ring_scene(500.0, 460.0);
+        if (with == 1) {
+            ok(viz_scene_add_series(scene, &scene->panels[0], &line, &err), &err);
+        }
+        ok(viz_draw_layout(&layout, scene, &err), &err);
+        const double height = viz_layout_y(&layout->frames[0], &scene->panels[0].y, 0.0);
+        test_viz_check_page(scene, 1.0, &log);
+        for (size_t i = 0; i < log.count; i++) {
+            const viz_rect box = log.items[i].box;
+            struck += log.items[i].role == VIZ_ROLE_LEVEL && box.y <= height + 2.0 &&
+                              box.y + box.h >= height - 2.0
+                          ? 1
+                          : 0;
+        }
+        assert_true(test_viz_count_role(&log, VIZ_ROLE_LEVEL) >= 6);
+        assert_true(with == 1 ? struck == 0 : struck > 0);
+        viz_layout_destroy(layout);
+        viz_scene_destroy(scene);
+    }
+}
+
 static void test_equal_units(void **state)
 {
     (void)state;
@@ -532,10 +565,11 @@ static void test_marks(void **state)
     shot s;
     shot_open(&s);
     for (int k = 0; k < 40; k++) {
-        const viz_mark mark = {0.5 + 0.012 * (k % 7), 0.5 + 0.02 * (k / 7), 3.0, "mark"};
+        const viz_mark mark = {
+            .x = 0.5 + 0.012 * (k % 7), .y = 0.5 + 0.02 * (k / 7), .gap = 3.0, .text = "mark"};
         ok(viz_scene_add_mark(s.scene, s.panel, &mark, &err), &err);
     }
-    const viz_mark corner = {1.0, 1.0, 3.0, "corner"};
+    const viz_mark corner = {.x = 1.0, .y = 1.0, .gap = 3.0, .text = "corner"};
     ok(viz_scene_add_mark(s.scene, s.panel, &corner, &err), &err);
     shot_take(&s, 1.0);
     test_viz_check_page(s.scene, 1.0, &log);
@@ -590,7 +624,7 @@ int main(void)
         cmocka_unit_test(test_ink_keeps_points), cmocka_unit_test(test_hatches_differ),
         cmocka_unit_test(test_class_map),        cmocka_unit_test(test_levels),
         cmocka_unit_test(test_equal_units),      cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_layer_refusals),
+        cmocka_unit_test(test_layer_refusals),   cmocka_unit_test(test_levels_clear_of_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

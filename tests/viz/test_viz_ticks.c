@@ -129,6 +129,20 @@ static void test_log_ticks(void **state)
     assert_true(t.n_major >= 2 && t.step > 0.0);
 }
 
+/* At the end of the doubles the place before the first tick overflows; ticks inside stay. */
+static void test_largest_range(void **state)
+{
+    viz_ticks ticks;
+    kern_error err = {0};
+    (void)state;
+    assert_int_equal(viz_ticks_linear(&ticks, -1.7e308, -1e306, 5, false, &err), KERN_OK);
+    assert_true(ticks.n_major >= 2);
+    for (size_t i = 0; i < ticks.n_major; i++) {
+        assert_true(ticks.major[i] >= -1.7e308 && ticks.major[i] <= 0.0);
+    }
+    assert_true(ticks.n_minor <= VIZ_TICKS_MINOR_MAX);
+}
+
 static void test_bad_ranges(void **state)
 {
     (void)state;
@@ -178,9 +192,13 @@ static void test_pad(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_linear_properties), cmocka_unit_test(test_known_ticks),
-        cmocka_unit_test(test_integer_ticks),     cmocka_unit_test(test_log_ticks),
-        cmocka_unit_test(test_bad_ranges),        cmocka_unit_test(test_pad),
+        cmocka_unit_test(test_linear_properties),
+        cmocka_unit_test(test_known_ticks),
+        cmocka_unit_test(test_integer_ticks),
+        cmocka_unit_test(test_log_ticks),
+        cmocka_unit_test(test_bad_ranges),
+        cmocka_unit_test(test_largest_range),
+        cmocka_unit_test(test_pad),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

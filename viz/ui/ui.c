@@ -89,6 +89,7 @@ void ui_begin(ui *u, const ui_frame *frame)
     memset(u->taken, 0, sizeof u->taken);
     u->text_taken = false;
     u->restless = false;
+    u->blocked = false;
     u->overflow = false;
     u->popup.seen = false;
     if (frame->input->n_keys > 0) {
@@ -105,10 +106,10 @@ ui_node *ui_add(ui *u, const char *id, ui_role role, const char *label, viz_rect
         u->n_nodes--; /* the last one is overwritten, and ui_end tells of it */
     }
     ui_node *node = &u->nodes[u->n_nodes++];
-    *node = (ui_node){.role = role, .rect = rect, .enabled = enabled};
+    *node = (ui_node){.role = role, .rect = rect, .enabled = enabled && !u->blocked};
     ui_copy_id(node->id, id);
     ui_copy_text(node->label, sizeof node->label, label);
-    node->focused = enabled && ui_has_focus(u, id);
+    node->focused = node->enabled && ui_has_focus(u, id);
     return node;
 }
 
@@ -124,6 +125,16 @@ void ui_focus(ui *u, const char *id)
         u->restless = true;
     }
     ui_copy_id(u->focus, id != NULL ? id : "");
+}
+
+bool ui_shows_focus(const ui *u)
+{
+    return u->show_focus;
+}
+
+void ui_block(ui *u, bool on)
+{
+    u->blocked = on;
 }
 
 bool ui_take_key(ui *u, ui_code code, char letter, bool ctrl)

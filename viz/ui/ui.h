@@ -55,11 +55,12 @@ enum { UI_KEYS_MAX = 32, UI_TEXT_MAX = 256, UI_ID_MAX = 40, UI_NODES_MAX = 1024 
 
 /* What happened since the frame before. */
 typedef struct ui_input {
-    double x, y;   /* of the pointer */
-    bool down;     /* the primary button is held */
-    bool pressed;  /* it went down */
-    bool released; /* it went up */
-    double wheel;  /* lines, positive away from the user */
+    double x, y;      /* of the pointer */
+    bool down;        /* the primary button is held */
+    bool pressed;     /* it went down */
+    bool released;    /* it went up */
+    bool shift, ctrl; /* are held */
+    double wheel;     /* lines, positive away from the user */
     size_t n_keys;
     ui_key keys[UI_KEYS_MAX];
     char text[UI_TEXT_MAX]; /* UTF-8 typed */
@@ -123,8 +124,15 @@ const ui_node *ui_find(const ui *u, const char *id);
 /* Gives the focus to a widget, from the next frame on; NULL takes it away. */
 void ui_focus(ui *u, const char *id);
 
+/* True when the keyboard was used last, and the focus is shown. */
+bool ui_shows_focus(const ui *u);
+
 /* True while a text field or a slider's typed number takes letters. */
 bool ui_typing(const ui *u);
+
+/* While on, widgets are drawn faintly and take nothing: for those under a dialog. ui_begin turns it
+ * off. */
+void ui_block(ui *u, bool on);
 
 /* Takes a key that no widget used: true once for each such key of the frame. Call it after the
  * widgets. `letter` is 0 but for UI_LETTER. */
@@ -141,6 +149,9 @@ void ui_label(ui *u, const char *id, viz_rect rect, const char *text, ui_tone to
 
 /* A plain panel behind widgets. */
 void ui_panel(ui *u, viz_rect rect);
+
+/* A panel with an edge that lies over other widgets, which it dims. */
+void ui_sheet(ui *u, viz_rect rect);
 
 /* True in the frame in which it was pressed. */
 bool ui_button(ui *u, const char *id, viz_rect rect, const char *label, bool enabled);

@@ -45,6 +45,7 @@ struct ui {
     ui_edit edit;
     ui_scroll scrolls[UI_SCROLLS];
     bool restless;
+    bool blocked;
     bool overflow;
     bool show_focus; /* the keyboard was used last, so the focus is drawn strongly */
 };

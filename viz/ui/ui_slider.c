@@ -170,9 +170,12 @@ bool ui_slider(ui *u, const char *id, viz_rect rect, const ui_range *range, doub
     node->now = *value;
     describe(range, *value, node->value, sizeof node->value);
     const bool typing = ui_same(u->edit.id, id);
-    ui_text(u, (viz_rect){rect.x, rect.y, rect.w, half}, range->label, UI_PLAIN, 0.0);
-    ui_text(u, (viz_rect){rect.x, rect.y, rect.w, half}, typing ? u->edit.text : node->value,
-            typing ? UI_STRONG : UI_PLAIN, 1.0);
+    const char *value_text = typing ? u->edit.text : node->value;
+    /* The value is worth more than the label where there is not room for both. */
+    const double left = rect.w - ui_text_width(u, value_text, strlen(value_text)) - 14.0;
+    ui_text(u, (viz_rect){rect.x, rect.y, left, half}, range->label, UI_PLAIN, 0.0);
+    ui_text(u, (viz_rect){rect.x, rect.y, rect.w, half}, value_text, typing ? UI_STRONG : UI_PLAIN,
+            1.0);
     draw_track(u, node, range, track, *value);
     return changed;
 }

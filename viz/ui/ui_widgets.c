@@ -17,12 +17,23 @@ void ui_panel(ui *u, viz_rect rect)
     cairo_fill(u->frame.cr);
 }
 
+void ui_sheet(ui *u, viz_rect rect)
+{
+    const viz_paint page = viz_paint_of(VIZ_PAINT_PAGE);
+    const viz_rgb c = viz_colour_resolve(&page, u->frame.theme);
+    cairo_set_source_rgba(u->frame.cr, c.r, c.g, c.b, 0.6);
+    cairo_rectangle(u->frame.cr, 0.0, 0.0, u->frame.width, u->frame.height);
+    cairo_fill(u->frame.cr);
+    const ui_node edge = {.rect = rect, .enabled = true};
+    ui_face(u, &edge, 0.0);
+}
+
 bool ui_button(ui *u, const char *id, viz_rect rect, const char *label, bool enabled)
 {
     const ui_node *node = ui_add(u, id, UI_ROLE_BUTTON, label, rect, enabled);
     const ui_touch touch = ui_interact(u, node);
     ui_face(u, node, touch.active ? 1.0 : touch.hot ? 0.5 : 0.0);
-    ui_text(u, rect, label, enabled ? UI_PLAIN : UI_FAINT, 0.5);
+    ui_text(u, rect, label, node->enabled ? UI_PLAIN : UI_FAINT, 0.5);
     return touch.clicked;
 }
 

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Options of basin landscape: those of the settings' table (viz/view/view_settings.h), and those
+ * about the files.
+ */
+#include "cli/cli_landscape.h"
+
+#include "cli/cli_commands.h"
+#include "kernels/kern_parallel.h"
+#include "viz/view/view_session.h"
+#include "viz/viz_export_limits.h"
+#include "viz/viz_scene.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { STEPS_MAX = 100000, COLUMNS_MAX = 4096, RATE_MAX = 1000, MM_MIN = 40, MM_MAX = 1000 };
+
+#define RIGHT_ANGLE 1.5707963267948966
+#define ANGLE_MAX   1e6
+#define ENERGY_MAX  1e300
+
+/* ---- Settings as words ----------------------------------------------------------------------- */
+
+static kern_status read_setting(void *member, const char *name, const char *value, kern_error *err)
+{
+    const view_field *field;
+    KERN_TRY(view_field_find(&field, name, err));
+    return view_settings_set(member, field, value, err);
+}
+
+static void show_setting(const void *member, const char *name, char out[CLI_VALUE_TEXT])
+{
+    const view_field *field;
+    char text[VIEW_TEXT] = "";
+    if (view_field_find(&field, name, NULL) == KERN_OK) {
+        view_settings_show(member, field, text);
+    }
+    (void)snprintf(out, CLI_VALUE_TEXT, "%.*s", CLI_VALUE_TEXT - 1, text);
+}
+
+/* Functions of a row whose member is the whole of the settings, of which it is about one. */
+#define SETTING(name)                                                                              \
+    static kern_status parse_##name(void *member, const char *value, kern_error *err)              \
+    {                                                                                              \
+        return read_setting(member, #name, value, err);                                            \
+    }                                                                                              \
+    static void show_##name(const void *member, char out[CLI_VALUE_TEXT])                          \
+    {                                                                                              \
+        show_setting(member, #name, out);                                                          \
+    }
+
+SETTING(prompt)
+SETTING(token)
+SETTING(plane)
+SETTING(chart)
+SETTING(norm)
+SETTING(at)
+SETTING(axes)
+SETTING(range)
+SETTING(seeds)
+SETTING(map)
+SETTING(mode)
+SETTING(sublayer)
+
+/* The feed-forward part has two names. */
+static kern_status parse_part(void *member, const char *value, kern_error *err)
+{
+    return parse_sublayer(member, strcmp(value, "ffn") == 0 ? "mlp" : value, err);
+}
+
+static void defaults(void *settings)
+{
+    cli_landscape_settings *s = settings;
+    view_settings_defaults(&s->view);
+    s->dpi = VIZ_DPI_DEFAULT;
+    s->width_mm = VIZ_DOUBLE_COLUMN_MM;
+    s->threads = kern_parallel_processors();
+}
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+#define PLACE(member) .offset = offsetof(cli_landscape_settings, member)
+#define WORD(id)      .kind = CLI_WORD, PLACE(view), .parse = parse_##id, .show = show_##id
+
+static const cli_option options[] = {
+    {.name = "RUN",
+     .kind = CLI_TEXT,
+     .positional = true,
+     PLACE(run),
+     .help = "folder written by basin train, or a file of weights (*.safetensors); without it the "
+             "one of --from"},
+    {.name = "prompt",
+     .value = "TEXT",
+     WORD(prompt),
+     .hide_default = true,
+     .help = "text whose tokens are the state"},
+    {.name = "token",
+     .value = "A",
+     WORD(token),
+     .hide_default = true,
+     .accepted = "the number of a token, from 0, and all",
+     .help = "token whose energy is drawn, from 0, or all for the sum"},
+    {.name = "out",
+     .value = "F",
+     .kind = CLI_TEXT,
+     .required = true,
+     PLACE(out),
+     .help = "figure to write: .pdf, .svg, .png or .csv"},
+    {.name = "from",
+     .value = "FILE",
+     .kind = CLI_TEXT,
+     PLACE(from),
+     .help = "draw again what a figure of a landscape (.pdf, .svg, .png, .csv) or a session "
+             "(.json) shows, except for the options given with it"},
+    {.name = "changed-model",
+     .kind = CLI_FLAG,
+     PLACE(changed_model),
+     .help = "draw what --from asks for although the model is another by now"},
+    {.kind = CLI_HEADING, .help = "The plane"},
+    {.name = "plane",
+     .value = "P",
+     WORD(plane),
+     .help = "random, relative (random, scaled to each token), pca (of the trajectory), points "
+             "(first and last state), tokens (--token against --with), gradient (steepest "
+             "descent and strongest curvature across), hessian (least and largest curvature), "
+             "terms (descents of attention and feed-forward), custom (--axes)"},
+    {.name = "chart",
+     .value = "C",
+     WORD(chart),
+     .help = "flat, sphere (geodesics at fixed length of every token), or auto: sphere behind a "
+             "norm, else flat"},
+    {.name = "norm",
+     .value = "N",
+     WORD(norm),
+     .help = "lengths: euclidean, rms, relative (to each token's own, radians on its sphere), or "
+             "auto: relative on spheres, else euclidean"},
+    {.name = "at",
+     .value = "T",
+     WORD(at),
+     .accepted = "whole numbers from 0 to 100000, and last",
+     .help = "step whose state is the centre and where other tokens are held; last: of training"},
+    {.name = "with",
+     .value = "B",
+     .kind = CLI_SIZE,
+     .high = STEPS_MAX,
+     PLACE(view.with),
+     .help = "second token of --plane tokens"},
+    {.name = "axes",
+     .value = "FILE",
+     WORD(axes),
+     .hide_default = true,
+     .help = "two lines of numbers separated by commas, of the token or of the whole state"},
+    {.name = "oblique",
+     .kind = CLI_FLAG,
+     PLACE(view.oblique),
+     .help = "keep the axes of --plane custom as they are instead of making them orthonormal"},
+    {.name = "range",
+     .value = "R",
+     WORD(range),
+     .help =
+         "half the width around the centre, in lengths of the axes, with a height of 5/8 of the "
+         "width; or A,B,C,D for a part from A to B and from C to D; auto: what the trajectory "
+         "takes"},
+    {.name = "turn",
+     .value = "PHI",
+     .kind = CLI_REAL,
+     .low = -ANGLE_MAX,
+     .high = ANGLE_MAX,
+     PLACE(view.turn),
+     .help = "angle by which the axes are turned within their plane, radians, counterclockwise"},
+    {.name = "seed",
+     .value = "N",
+     .kind = CLI_SEED,
+     PLACE(view.seed),
+     .help = "seed of random directions"},
+    {.kind = CLI_HEADING, .help = "The trajectory"},
+    {.name = "steps",
+     .value = "T",
+     .kind = CLI_SIZE,
+     .low = 1,
+     .high = STEPS_MAX,
+     .hide_default = true,
+     PLACE(view.steps),
+     .help = "steps that are drawn (default: twice as many as in training)"},
+    {.name = "frozen",
+     .kind = CLI_FLAG,
+     PLACE(view.frozen),
+     .help = "follow the token alone, with the others held where they are held in the field"},
+    {.name = "rate",
+     .value = "R",
+     .kind = CLI_REAL,
+     .high = RATE_MAX,
+     PLACE(view.rate),
+     .help = "factor on the update, with --pin on η/σ; 1: as trained"},
+    {.name = "pin",
+     .kind = CLI_FLAG,
+     PLACE(view.pin),
+     .help = "hold the scales behind the norm at those of the last trained step"},
+    {.name = "seeds",
+     .value = "A,B,...",
+     WORD(seeds),
+     .help = "places A,B of the plane from which further trajectories start, 16 at most"},
+    {.name = "layer",
+     .value = "L",
+     .kind = CLI_SIZE,
+     .high = STEPS_MAX,
+     PLACE(view.layer),
+     .help = "layer of a cem model"},
+    {.name = "sublayer",
+     .value = "PART",
+     .kind = CLI_WORD,
+     PLACE(view),
+     .parse = parse_part,
+     .show = show_sublayer,
+     .help = "its part: attn or mlp"},
+    {.kind = CLI_HEADING, .help = "The figure"},
+    {.name = "columns",
+     .value = "N",
+     .kind = CLI_SIZE,
+     .low = 2,
+     .high = COLUMNS_MAX,
+     PLACE(view.columns),
+     .help = "samples across; there are 5/8 as many rows"},
+    {.name = "levels",
+     .value = "N",
+     .kind = CLI_SIZE,
+     .high = VIEW_LEVELS_MAX,
+     PLACE(view.levels),
+     .help = "contours at most, at round energies; 0 draws none"},
+    {.name = "quadratic",
+     .kind = CLI_FLAG,
+     PLACE(view.quadratic),
+     .help = "draw the contours of the energy's second-order model at the centre too"},
+    {.name = "step",
+     .value = "T",
+     .kind = CLI_SIZE,
+     .high = STEPS_MAX,
+     PLACE(view.step),
+     .help = "state that is pointed out; 0: none"},
+    {.name = "mode",
+     .value = "M",
+     WORD(mode),
+     .help =
+         "map, surface (in three dimensions), or basins (where the map leads from every place)"},
+    {.name = "azimuth",
+     .value = "PHI",
+     .kind = CLI_REAL,
+     .low = -ANGLE_MAX,
+     .high = ANGLE_MAX,
+     PLACE(view.azimuth),
+     .help = "turn of the surface about the vertical, radians"},
+    {.name = "elevation",
+     .value = "THETA",
+     .kind = CLI_REAL,
+     .high = RIGHT_ANGLE,
+     PLACE(view.elevation),
+     .help = "from where the surface is seen, radians; 0: from the side"},
+    {.name = "map", .value = "MAP", WORD(map), .help = "viridis, cividis, plasma or balance"},
+    {.name = "low",
+     .value = "E",
+     .kind = CLI_REAL,
+     .low = -ENERGY_MAX,
+     .high = ENERGY_MAX,
+     .hide_default = true,
+     PLACE(view.low),
+     .help = "energy at the low end of the colours (default: the field's)"},
+    {.name = "high",
+     .value = "E",
+     .kind = CLI_REAL,
+     .low = -ENERGY_MAX,
+     .high = ENERGY_MAX,
+     .hide_default = true,
+     PLACE(view.high),
+     .help = "energy at their high end; both are given or none"},
+    {.name = "dark", .kind = CLI_FLAG, PLACE(view.dark), .help = "draw on a dark page"},
+    {.name = "width-mm",
+     .value = "MM",
+     .kind = CLI_REAL,
+     .low = MM_MIN,
+     .high = MM_MAX,
+     PLACE(width_mm),
+     .help = "width of the page in millimetres; 89 and 183 are journal columns"},
+    {.name = "dpi",
+     .value = "DPI",
+     .kind = CLI_REAL,
+     .low = VIZ_DPI_MIN,
+     .high = VIZ_DPI_MAX,
+     PLACE(dpi),
+     .help = "resolution of .png"},
+    CLI_OPTION_THREADS(cli_landscape_settings),
+    CLI_OPTION_JSON(cli_landscape_settings),
+    {.name = "field",
+     .kind = CLI_FLAG,
+     PLACE(field),
+     .help = "with --json: also the energies, row by row from below"},
+};
+
+/* ---- What they say together ------------------------------------------------------------------ */
+
+/* Settings given by name take the place of the session's. */
+static kern_status take_given(view_settings *out, const cli_call *call,
+                              const cli_landscape_settings *s, kern_error *err)
+{
+    const view_field *field;
+    char text[VIEW_TEXT];
+    for (size_t i = 0; (field = view_field_at(i)) != NULL; i++) {
+        if (cli_args_given(call, field->name)) {
+            view_settings_show(&s->view, field, text);
+            KERN_TRY(view_settings_set(out, field, text, err));
+        }
+    }
+    return s->run == NULL ? KERN_OK : read_setting(out, "run", s->run, err);
+}
+
+/* What a session has is required without one. */
+static kern_status check_given(const cli_call *call, const cli_landscape_settings *s,
+                               kern_error *err)
+{
+    static const char *const needed[] = {"prompt", "token"};
+    if (s->run == NULL) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "RUN is missing: folder written by basin train, or a file of weights; "
+                          "--from has one");
+    }
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        if (!cli_args_given(call, needed[i])) {
+            return kern_raise(err, KERN_INVALID_ARGUMENT, "--%s is missing: %s", needed[i],
+                              cli_args_find(call->command, needed[i], strlen(needed[i]))->help);
+        }
+    }
+    return KERN_OK;
+}
+
+/* Options that belong to another one. */
+static kern_status check_owned(const cli_call *call, const view_settings *view, kern_error *err)
+{
+    static const struct {
+        const char *option;
+        const char *plane;
+    } owned[] = {{"with", "tokens"}, {"axes", "custom"}, {"oblique", "custom"}};
+    char plane[CLI_VALUE_TEXT];
+    show_plane(view, plane);
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) {
+        if (cli_args_given(call, owned[i].option) && strcmp(plane, owned[i].plane) != 0) {
+            return kern_raise(err, KERN_INVALID_ARGUMENT, "--%s belongs to --plane %s, not to %s",
+                              owned[i].option, owned[i].plane, plane);
+        }
+    }
+    if (cli_args_given(call, "field") && !cli_args_given(call, "json")) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "--field is about what --json prints");
+    }
+    if (cli_args_given(call, "changed-model") && !cli_args_given(call, "from")) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "--changed-model is about --from");
+    }
+    return view->low <= view->high
+               ? KERN_OK
+               : kern_raise(err, KERN_INVALID_ARGUMENT,
+                            "--low is %g and --high is %g; accepted is a low end below the high "
+                            "one",
+                            view->low, view->high);
+}
+
+kern_status cli_landscape_read(view_settings *out, char sha256[65], const cli_call *call,
+                               const cli_landscape_settings *s, kern_error *err)
+{
+    sha256[0] = '\0';
+    view_settings_defaults(out);
+    if (s->from == NULL) {
+        KERN_TRY(check_given(call, s, err));
+    } else {
+        view_session session;
+        KERN_TRY(view_session_load(&session, s->from, err));
+        *out = session.settings;
+        (void)snprintf(sha256, 65, "%s", session.model_sha256);
+    }
+    KERN_TRY(take_given(out, call, s, err));
+    if (out->run[0] == '\0') {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "RUN is missing: %s is of a bundled model and does not say where that "
+                          "lies",
+                          s->from != NULL ? s->from : "the command line");
+    }
+    return check_owned(call, out, err);
+}
+
+const cli_command cli_landscape = {
+    .name = "landscape",
+    .purpose = "draws the energy of a token on a plane through its states",
+    .description =
+        "Computes the energy of one token (or of all together) on a plane or on a sphere chart "
+        "through the states of a prompt, with the weights and all tokens that do not move held "
+        "fixed, and draws it with contours that are true to the energy and the trajectory of the "
+        "model over it. Each state is drawn at its nearest point of the plane, with its true "
+        "energy and how far it is off the plane.",
+    .example = "basin landscape run --prompt \"max_10 ( 2 9 3 ) =\" --token 5 --plane pca --out "
+               "landscape.pdf\n"
+               "basin landscape --from landscape.pdf --dark --out dark.png",
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .settings_size = sizeof(cli_landscape_settings),
+    .defaults = defaults,
+    .run = cli_landscape_run,
+};

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What basin view begins with: the bundled models, and settings from sessions and the command line.
+ */
+#define _XOPEN_SOURCE 700
+#include "cli/cli_view.h"
+
+#include "models/model_file.h"
+#include "models/model_run_path.h"
+#include "viz/view/view_session.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The model that opens when none is named. */
+#define BUNDLED "listops"
+
+enum { PROMPT_FILE = 1 << 16 };
+
+/* ---- Bundled models --------------------------------------------------------------------------
+ */
+
+static bool is_file(const char *folder, const char *name)
+{
+    struct stat info;
+    char *path = NULL;
+    const bool there = model_run_path(&path, folder, name, NULL) == KERN_OK &&
+                       stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    free(path);
+    return there;
+}
+
+static kern_status copy_path(char **out, const char *path, kern_error *err)
+{
+    *out = strdup(path);
+    return *out != NULL ? KERN_OK : kern_raise(err, KERN_NO_MEMORY, "no memory for a path");
+}
+
+static kern_status take_named(char **folder, const char *named, const char *option, kern_error *err)
+{
+    return is_file(named, BUNDLED "/config.json")
+               ? copy_path(folder, named, err)
+               : kern_raise(err, KERN_NOT_FOUND,
+                            "%s names '%s', which has no " BUNDLED
+                            "/config.json: no bundled models",
+                            option, named);
+}
+
+/* share/basin/assets of the folder whose bin holds the program, as installed. */
+static bool find_installed(char path[PATH_MAX])
+{
+    char program[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (n <= 0) {
+        return false;
+    }
+    program[n] = '\0';
+    for (int up = 0; up < 2; up++) {
+        char *slash = strrchr(program, '/');
+        if (slash == NULL) {
+            return false;
+        }
+        *slash = '\0';
+    }
+    const int length = snprintf(path, PATH_MAX, "%s/share/basin/assets", program);
+    return length > 0 && length < PATH_MAX && is_file(path, BUNDLED "/config.json");
+}
+
+kern_status cli_view_find_assets(char **folder, const char *named, kern_error *err)
+{
+    char installed[PATH_MAX];
+    const char *environment = getenv("BASIN_ASSETS");
+    *folder = NULL;
+    if (named != NULL) {
+        return take_named(folder, named, "--assets", err);
+    }
+    if (environment != NULL && environment[0] != '\0') {
+        return take_named(folder, environment, "the environment variable BASIN_ASSETS", err);
+    }
+    if (find_installed(installed)) {
+        return copy_path(folder, installed, err);
+    }
+    if (is_file(BASIN_ASSETS_SOURCE, BUNDLED "/config.json")) {
+        return copy_path(folder, BASIN_ASSETS_SOURCE, err);
+    }
+    return KERN_OK;
+}
+
+/* ---- Settings --------------------------------------------------------------------------------
+ */
+
+static kern_status set(view_settings *s, const char *name, const char *value, kern_error *err)
+{
+    const view_field *field = NULL;
+    KERN_TRY(view_field_find(&field, name, err));
+    return view_settings_set(s, field, value, err);
+}
+
+static kern_status set_option(view_settings *s, const char *name, const char *value,
+                              kern_error *err)
+{
+    kern_error why = {0};
+    if (value == NULL) {
+        return KERN_OK;
+    }
+    const kern_status status = set(s, name, value, &why);
+    return status == KERN_OK ? status : kern_raise(err, status, "--%s: %s", name, why.text);
+}
+
+/* NAME=VALUE; the value may hold more of the signs. */
+static kern_status set_pair(view_settings *s, const char *pair, kern_error *err)
+{
+    char name[64];
+    kern_error why = {0};
+    const char *sign = strchr(pair, '=');
+    const size_t n = sign != NULL ? (size_t)(sign - pair) : 0;
+    if (n == 0 || n >= sizeof name) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "--set is \"%.80s\"; accepted is NAME=VALUE, and --list shows the names",
+                          pair);
+    }
+    memcpy(name, pair, n);
+    name[n] = '\0';
+    const kern_status status = set(s, name, sign + 1, &why);
+    return status == KERN_OK ? status : kern_raise(err, status, "--set %s: %s", pair, why.text);
+}
+
+/* The first line of the file prompt.txt in a run's folder, as bundled models have one. */
+static kern_status read_prompt(view_settings *s, const char *folder, kern_error *err)
+{
+    char *path = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    if (!is_file(folder, "prompt.txt")) {
+        return KERN_OK;
+    }
+    KERN_TRY(model_run_path(&path, folder, "prompt.txt", err));
+    kern_status status = model_file_read(path, PROMPT_FILE, &text, &size, err);
+    free(path);
+    if (status == KERN_OK) {
+        text[strcspn(text, "\r\n")] = '\0';
+        status = set(s, "prompt", text, err);
+    }
+    free(text);
+    return status;
+}
+
+/* A run's folder, or the one file of a model that is no run. */
+static kern_status set_bundled_run(view_settings *s, const char *folder, kern_error *err)
+{
+    char *file = NULL;
+    if (is_file(folder, "config.json")) {
+        return set(s, "run", folder, err);
+    }
+    KERN_TRY(model_run_path(&file, folder, "model.safetensors", err));
+    const kern_status status = set(s, "run", file, err);
+    free(file);
+    return status;
+}
+
+static kern_status take_bundled(view_settings *s, const char *name, const char *assets,
+                                kern_error *err)
+{
+    char *folder = NULL;
+    if (assets == NULL) {
+        return kern_raise(err, KERN_NOT_FOUND,
+                          "no RUN is given and no bundled model is found; accepted are a folder of "
+                          "basin train, and --assets or the environment variable BASIN_ASSETS with "
+                          "the folder of the bundled models");
+    }
+    KERN_TRY(model_run_path(&folder, assets, name, err));
+    kern_status status = KERN_OK;
+    if (strchr(name, '/') != NULL || !is_file(folder, "model.safetensors")) {
+        status =
+            kern_raise(err, KERN_NOT_FOUND, "--bundled: '%s' has no model \"%s\"", assets, name);
+    } else if (strcmp(name, BUNDLED) == 0) {
+        /* It is found wherever the assets lie, so that its sessions can be passed on. */
+        status = set(s, "run", "", err);
+    } else {
+        status = set_bundled_run(s, folder, err);
+    }
+    if (status == KERN_OK && s->prompt[0] == '\0') {
+        status = read_prompt(s, folder, err);
+    }
+    free(folder);
+    return status;
+}
+
+static kern_status take_model(view_settings *out, const cli_view_settings *s, const char *assets,
+                              kern_error *err)
+{
+    if (s->run != NULL && s->bundled != NULL) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "--bundled names a model, and so does RUN");
+    }
+    if (s->run != NULL) {
+        kern_error why = {0};
+        const kern_status status = set(out, "run", s->run, &why);
+        if (status != KERN_OK) {
+            return kern_raise(err, status, "RUN: %s", why.text);
+        }
+        return out->prompt[0] == '\0' ? read_prompt(out, s->run, err) : KERN_OK;
+    }
+    if (s->bundled != NULL || s->from == NULL) {
+        return take_bundled(out, s->bundled != NULL ? s->bundled : BUNDLED, assets, err);
+    }
+    return KERN_OK;
+}
+
+kern_status cli_view_read_settings(view_settings *out, char sha256[65], const cli_call *call,
+                                   const cli_view_settings *s, const char *assets, kern_error *err)
+{
+    sha256[0] = '\0';
+    view_settings_defaults(out);
+    if (s->from != NULL) {
+        view_session session;
+        KERN_TRY(view_session_load(&session, s->from, err));
+        *out = session.settings;
+        memcpy(sha256, session.model_sha256, sizeof session.model_sha256);
+    }
+    KERN_TRY(set_option(out, "prompt", s->prompt, err));
+    KERN_TRY(take_model(out, s, assets, err));
+    KERN_TRY(set_option(out, "token", s->token, err));
+    KERN_TRY(set_option(out, "plane", s->plane, err));
+    if (cli_args_given(call, "scale")) {
+        out->scale = s->scale;
+    }
+    for (size_t i = 0; i < s->set.n; i++) {
+        KERN_TRY(set_pair(out, s->set.items[i], err));
+    }
+    if (out->prompt[0] == '\0') {
+        return kern_raise(
+            err, KERN_INVALID_ARGUMENT,
+            "the prompt is empty; --prompt gives the text whose tokens are looked at");
+    }
+    return KERN_OK;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Gradient and curvature on a plane against energies whose derivatives are known.
+ */
+#include "dyn/dyn_plane.h"
+#include "viz/view/view_measure.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define PI 3.14159265358979323846
+
+static const double orthonormal[3] = {1.0, 0.0, 1.0};
+
+typedef double energy_of(const void *context, double a, double b);
+
+typedef struct formula {
+    energy_of *energy;
+    const void *context;
+} formula;
+
+static void evaluate(void *context, int worker, size_t n, const double *a, const double *b,
+                     double *e)
+{
+    const formula *f = context;
+    (void)worker;
+    for (size_t i = 0; i < n; i++) {
+        e[i] = f->energy(f->context, a[i], b[i]);
+    }
+}
+
+static view_measure measure(energy_of *energy, const void *context, const double gram[3],
+                            double scale, double a, double b)
+{
+    formula f = {.energy = energy, .context = context};
+    const dyn_slice_source source = {.context = &f, .workers = 1, .energies = evaluate};
+    view_measure out;
+    view_measure_source(&out, &source, 0, gram, scale, a, b);
+    return out;
+}
+
+static void assert_near(double value, double expected, double tolerance)
+{
+    if (!(fabs(value - expected) <= tolerance)) {
+        fail_msg("%.17g is not %.17g to %g", value, expected, tolerance);
+    }
+}
+
+/* Curvatures as good as they say, and no worse than ε^(2/3) ≈ 4e-11 of an energy of order 1 with a
+ * hundred of constants: what the step of the header leaves of an error h⁴ + ε/h². */
+static void assert_curvatures(const view_measure *m, double low, double high)
+{
+    assert_true(m->uncertainty <= 4e-9);
+    assert_near(m->curvature[0], low, 10.0 * m->uncertainty);
+    assert_near(m->curvature[1], high, 10.0 * m->uncertainty);
+}
+
+/* 2 + a − 2b + ½ (3a² + 2·1·ab + 2b²) in the frame of its axes. */
+static double quadratic(const void *context, double a, double b)
+{
+    (void)context;
+    return 2.0 + a - 2.0 * b + 0.5 * (3.0 * a * a + 2.0 * a * b + 2.0 * b * b);
+}
+
+static void test_quadratic(void **state)
+{
+    const double half = sqrt(1.25);
+    const view_measure m = measure(quadratic, NULL, orthonormal, 1.0, 0.3, -0.2);
+    const double sa = 1.0 + 0.9 - 0.2;
+    const double sb = -2.0 + 0.3 - 0.4;
+    (void)state;
+    assert_near(m.energy, quadratic(NULL, 0.3, -0.2), 0.0);
+    assert_near(m.slope[0], sa, 1e-11);
+    assert_near(m.slope[1], sb, 1e-11);
+    assert_near(m.gradient, hypot(sa, sb), 1e-11);
+    assert_curvatures(&m, 2.5 - half, 2.5 + half);
+    /* tan 2φ = 2·1/(3 − 2); gaps of 2·half between curvatures. */
+    assert_near(m.direction[1], 0.5 * atan(2.0), 10.0 * m.uncertainty);
+    assert_near(m.direction[0], 0.5 * atan(2.0) + 0.5 * PI, 10.0 * m.uncertainty);
+}
+
+static double wave(const void *context, double a, double b)
+{
+    (void)context;
+    return cos(2.0 * a) * exp(b);
+}
+
+static void test_smooth(void **state)
+{
+    const double a = 0.4;
+    const double b = 0.1;
+    const double c = cos(2.0 * a) * exp(b);
+    const double s = sin(2.0 * a) * exp(b);
+    const double aa = -4.0 * c;
+    const double ab = -2.0 * s;
+    const double middle = 0.5 * (aa + c);
+    const double half = hypot(0.5 * (aa - c), ab);
+    (void)state;
+    /* The scale may be wrong by an order of magnitude either way. */
+    for (double scale = 0.1; scale < 20.0; scale *= 10.0) {
+        const view_measure m = measure(wave, NULL, orthonormal, scale, a, b);
+        assert_near(m.slope[0], ab, 1e-8);
+        assert_near(m.slope[1], c, 1e-8);
+        assert_true(m.uncertainty <= 1e-6);
+        assert_near(m.curvature[0], middle - half, 10.0 * m.uncertainty);
+        assert_near(m.curvature[1], middle + half, 10.0 * m.uncertainty);
+    }
+}
+
+/* Oblique axes u = (2, 0), v = (1, 3): the place (a, b) is (2a + b, 3b). */
+static double oblique(const void *context, double a, double b)
+{
+    return quadratic(context, 2.0 * a + b, 3.0 * b);
+}
+
+static void test_axes_do_not_matter(void **state)
+{
+    const double gram[3] = {4.0, 2.0, 10.0};
+    const view_measure m = measure(oblique, NULL, gram, 1.0, 0.25, -0.1);
+    const view_measure n = measure(quadratic, NULL, orthonormal, 1.0, 0.4, -0.3);
+    (void)state;
+    assert_near(m.gradient, n.gradient, 1e-9);
+    for (int i = 0; i < 2; i++) {
+        assert_near(m.curvature[i], n.curvature[i], 10.0 * (m.uncertainty + n.uncertainty));
+        assert_near(m.direction[i], n.direction[i], 10.0 * (m.uncertainty + n.uncertainty));
+    }
+}
+
+/* ---- A sphere --------------------------------------------------------------------------------
+ *
+ * E(x) = ½ x·A x on the sphere of radius R about 0: on the exponential map's chart with unit axes,
+ * ∂E/∂a = c·A u and H = (u·A v) − (c·A c/R²)(u·v) at the centre c, since x″ = −c/R² along each. */
+enum { DIMENSION = 4 };
+
+static const double form[DIMENSION] = {1.0, -2.0, 0.5, 3.0}; /* A = diag */
+
+static double on_sphere(const void *context, double a, double b)
+{
+    const dyn_plane *plane = context;
+    double x[DIMENSION];
+    double sum = 0.0;
+    dyn_plane_point(plane, a, b, x);
+    for (size_t i = 0; i < DIMENSION; i++) {
+        sum += 0.5 * form[i] * x[i] * x[i];
+    }
+    return sum;
+}
+
+static double product(const double *v, const double *w)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < DIMENSION; i++) {
+        sum += form[i] * v[i] * w[i];
+    }
+    return sum;
+}
+
+static void test_sphere(void **state)
+{
+    const double c[DIMENSION] = {1.0, -1.0, 2.0, 0.5};
+    const double axes[2][DIMENSION] = {{0.3, 1.0, 0.2, -0.5}, {-1.0, 0.1, 0.4, 1.0}};
+    const dyn_plane_frame frame = {.block_count = 1,
+                                   .block_width = DIMENSION,
+                                   .gauge = DYN_GAUGE_SCALE,
+                                   .centre = c,
+                                   .chart = DYN_PLANE_SPHERE,
+                                   .norm = DYN_PLANE_EUCLIDEAN};
+    dyn_plane *plane;
+    (void)state;
+    assert_int_equal(dyn_plane_create(&plane, &frame, NULL), KERN_OK);
+    assert_int_equal(dyn_plane_set_axes(plane, axes[0], axes[1], false, NULL), KERN_OK);
+    const double *u = plane->axes[0];
+    const double *v = plane->axes[1];
+    const double radial = product(c, c) / 6.25;
+    const double aa = product(u, u) - radial;
+    const double ab = product(u, v);
+    const double bb = product(v, v) - radial;
+    const double half = hypot(0.5 * (aa - bb), ab);
+    const view_measure m = measure(on_sphere, plane, plane->gram, plane->radius[0], 0.0, 0.0);
+    assert_near(m.gradient, hypot(product(c, u), product(c, v)), 1e-8);
+    assert_true(m.uncertainty <= 1e-7);
+    assert_near(m.curvature[0], 0.5 * (aa + bb) - half, 10.0 * m.uncertainty);
+    assert_near(m.curvature[1], 0.5 * (aa + bb) + half, 10.0 * m.uncertainty);
+    dyn_plane_destroy(plane);
+}
+
+/* ---- Edges ------------------------------------------------------------------------------------
+ */
+
+static double root(const void *context, double a, double b)
+{
+    (void)context;
+    return sqrt(a) + b * b;
+}
+
+/* Steps that leave the domain are left out, and outside it there is nothing. */
+static void test_edges(void **state)
+{
+    const double a = 0.01;
+    (void)state;
+    const view_measure m = measure(root, NULL, orthonormal, 1.0, a, 0.0);
+    assert_near(m.slope[0], 0.5 / sqrt(a), 1e-4);
+    assert_true(m.uncertainty <= 1.0);
+    assert_near(m.curvature[0], -0.25 * pow(a, -1.5), 10.0 * m.uncertainty);
+    assert_near(m.curvature[1], 2.0, 10.0 * m.uncertainty);
+    const view_measure none = measure(root, NULL, orthonormal, 1.0, -a, 0.0);
+    assert_true(isnan(none.energy) && isnan(none.slope[0]) && isnan(none.gradient));
+    assert_true(isnan(none.curvature[0]) && isnan(none.curvature[1]) && isnan(none.uncertainty));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_quadratic),
+        cmocka_unit_test(test_smooth),
+        cmocka_unit_test(test_axes_do_not_matter),
+        cmocka_unit_test(test_sphere),
+        cmocka_unit_test(test_edges),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

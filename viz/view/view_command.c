@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "viz/view/view_command.h"
+
+#include "viz/view/view_command_runs.h"
+#include "viz/viz_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME = 64, LINE = VIEW_TEXT + NAME };
+
+static const char blanks[] = " \t\r\n";
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+static const view_command commands[] = {
+    {"token", "A|all|next|prev", "the token whose energy is drawn", "Down", "next", view_run_token},
+    {"token", "", "the token before", "Up", "prev", view_run_token},
+    {"step", "N|+1|-1|first|last", "point out a state of the trajectory", "Right", "+1",
+     view_run_step},
+    {"step", "", "the state before", "Left", "-1", view_run_step},
+    {"step", "", "the first state", "Home", "first", view_run_step},
+    {"step", "", "the last state", "End", "last", view_run_step},
+    {"play", "[toggle]", "go through the steps, around the end; toggle stops as well", "Space",
+     "toggle", view_run_play},
+    {"pause", "", "stay at this step", NULL, NULL, view_run_pause},
+    {"center", "", "make the state pointed out the centre of the plane", "c", NULL,
+     view_run_center},
+    {"resample", "", "other random directions", "r", NULL, view_run_resample},
+    {"seed", "N|A B", "seed of random directions; or start a trajectory at a place of the plane",
+     NULL, NULL, view_run_seed},
+    {"seeds", "A,B,...|clear", "places from which trajectories start, or take all away", "x",
+     "clear", view_run_seeds},
+    {"zoom", "F", "show a part of the plane F times smaller, about its middle", "+", "1.25",
+     view_run_zoom},
+    {"zoom", "", "the same on keyboards where + needs Shift", "=", "1.25", view_run_zoom},
+    {"zoom", "", "show a larger part", "-", "0.8", view_run_zoom},
+    {"pan", "DA DB", "move what is shown along the axes", NULL, NULL, view_run_pan},
+    {"rotate", "DEG", "turn the axes within the plane, in degrees", "]", "15", view_run_rotate},
+    {"rotate", "", "turn the axes back", "[", "-15", view_run_rotate},
+    {"fit", "", "show what the trajectory takes", "f", NULL, view_run_fit},
+    {"measure", "A B", "energy, gradient and curvature at a place of the plane", NULL, NULL,
+     view_run_measure},
+    {"mode", "map|surface|basins", "what is drawn of the plane", "1", "map", view_run_mode},
+    {"mode", "", "draw the energy as a surface", "2", "surface", view_run_mode},
+    {"mode", "", "draw where states go", "3", "basins", view_run_mode},
+    {"toggle", "SETTING", "switch a setting that is on or off", "d", "dark", view_run_toggle},
+    {"toggle", "", "the field follows the step", "t", "follow", view_run_toggle},
+    {"toggle", "", "strip of the orbit diagram", "o", "orbit", view_run_toggle},
+    {"toggle", "", "hold the scales behind the norm", "p", "pin", view_run_toggle},
+    {"toggle", "", "contours of the second-order model", "q", "quadratic", view_run_toggle},
+    {"lock", "", "keep the range of colours as it is", "l", NULL, view_run_lock},
+    {"unlock", "", "let the range of colours follow the field", "u", NULL, view_run_unlock},
+    {"scale", "F|+|-", "size of texts and widgets", "Ctrl+=", "+", view_run_scale},
+    {"scale", "", "the same on the number block", "Ctrl++", "+", view_run_scale},
+    {"scale", "", "smaller texts and widgets", "Ctrl+-", "-", view_run_scale},
+    {"undo", "", "take the last change back", "Ctrl+Z", NULL, view_run_undo},
+    {"redo", "", "make it again", "Ctrl+Y", NULL, view_run_redo},
+    {"reset", "", "all settings but the model, its prompt and the looks as at the start", "Ctrl+R",
+     NULL, view_run_reset},
+    {"export", "PATH [width-mm W] [dpi D]", "write the figure as PDF, SVG, PNG or CSV", "Ctrl+E",
+     NULL, view_run_export},
+    {"save", "PATH", "write the session, from which the same view is opened again", NULL, NULL,
+     view_run_save},
+    {"load", "PATH", "open a session, or the one inside a figure", NULL, NULL, view_run_load},
+    {"accept-model", "", "take a model in place of the one that the session was made with", NULL,
+     NULL, view_run_accept_model},
+    {"say", "", "tell in a sentence what is shown", "s", NULL, view_run_say},
+    {"describe", "PATH", "write the widgets of the window as JSON", NULL, NULL, view_run_describe},
+    {"screenshot", "PATH", "write the window as it is, as PNG", NULL, NULL, view_run_screenshot},
+    {"palette", "", "find a command by typing", "Ctrl+P", NULL, view_run_palette},
+    {"help", "", "keys and commands", "h", NULL, view_run_help},
+    {"help", "", "the same", "?", NULL, view_run_help},
+    {"quit", "", "close the window", "Ctrl+Q", NULL, view_run_quit},
+};
+
+const view_command *view_command_at(size_t i)
+{
+    return i < sizeof commands / sizeof *commands ? &commands[i] : NULL;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    while (*a != '\0' && (*a == '_' ? '-' : *a) == (*b == '_' ? '-' : *b)) {
+        a++;
+        b++;
+    }
+    return *a == '\0' && *b == '\0';
+}
+
+const view_command *view_command_find(const char *name)
+{
+    for (size_t i = 0; view_command_at(i) != NULL; i++) {
+        if (same_name(commands[i].name, name)) {
+            return &commands[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- Running a line -------------------------------------------------------------------------- */
+
+static kern_status unknown(const view *v, const char *name, kern_error *err)
+{
+    view_suggestion close[3];
+    char names[3 * NAME] = "";
+    const size_t n = view_command_suggest(v, name, close, 3);
+    for (size_t i = 0; i < n; i++) {
+        const size_t used = strlen(names);
+        close[i].line[strcspn(close[i].line, blanks)] = '\0';
+        if (strstr(names, close[i].line) == NULL) {
+            (void)snprintf(names + used, sizeof names - used, "%s%.40s", used > 0 ? ", " : "",
+                           close[i].line);
+        }
+    }
+    return kern_raise(err, KERN_INVALID_ARGUMENT,
+                      "\"%.40s\" is neither a command nor a setting; %s%s", name,
+                      n > 0 ? "close to it: " : "help lists them", names);
+}
+
+/* `line` is cut to pieces. */
+static kern_status run_line(view *v, char *line, kern_error *err)
+{
+    const view_field *field = NULL;
+    char *name = line + strspn(line, blanks);
+    char *arguments = name + strcspn(name, blanks);
+    if (*arguments != '\0') {
+        *arguments++ = '\0';
+        arguments += strspn(arguments, blanks);
+    }
+    size_t n = strlen(arguments);
+    while (n > 0 && strchr(blanks, arguments[n - 1]) != NULL) {
+        arguments[--n] = '\0';
+    }
+    if (name[0] == '\0') {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "there is no command; help lists them");
+    }
+    const view_command *command = view_command_find(name);
+    if (command != NULL) {
+        return command->run(v, arguments, err);
+    }
+    if (view_field_find(&field, name, NULL) == KERN_OK) {
+        return view_assign(v, field->name, arguments, err);
+    }
+    return unknown(v, name, err);
+}
+
+kern_status view_do(view *v, const char *line, kern_error *err)
+{
+    char copy[LINE];
+    kern_error why = {0};
+    kern_status status = KERN_OK;
+    if (strlen(line) >= sizeof copy) {
+        status = kern_raise(&why, KERN_INVALID_ARGUMENT,
+                            "a command of %zu bytes is too long; accepted are %d", strlen(line),
+                            LINE - 1);
+    } else if (!viz_text_is_utf8(line)) {
+        status = kern_raise(&why, KERN_BAD_INPUT, "the command is not valid UTF-8");
+    } else {
+        (void)snprintf(copy, sizeof copy, "%s", line);
+        view_say(v, false, "%s", "");
+        status = run_line(v, copy, &why);
+    }
+    if (status != KERN_OK) {
+        view_say(v, true, "%s", why.text);
+        if (err != NULL) {
+            *err = why;
+        }
+    }
+    return status;
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+bool view_command_key(view_key *out, const char *text)
+{
+    static const struct {
+        const char *name;
+        ui_code code;
+    } names[] = {{"Tab", UI_TAB},       {"Enter", UI_ENTER},        {"Space", UI_SPACE},
+                 {"Escape", UI_ESCAPE}, {"Left", UI_LEFT},          {"Right", UI_RIGHT},
+                 {"Up", UI_UP},         {"Down", UI_DOWN},          {"Home", UI_HOME},
+                 {"End", UI_END},       {"PageUp", UI_PAGE_UP},     {"PageDown", UI_PAGE_DOWN},
+                 {"Delete", UI_DELETE}, {"Backspace", UI_BACKSPACE}};
+    const char *ctrl = "Ctrl+";
+    const size_t n = strlen(ctrl);
+    *out = (view_key){.code = UI_LETTER, .ctrl = strncmp(text, ctrl, n) == 0};
+    text += out->ctrl ? n : 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i].name, text) == 0) {
+            out->code = names[i].code;
+            return true;
+        }
+    }
+    if (text[0] <= ' ' || text[0] > '~' || text[1] != '\0') {
+        return false;
+    }
+    out->letter = text[0] >= 'A' && text[0] <= 'Z' ? (char)(text[0] - 'A' + 'a') : text[0];
+    return true;
+}
+
+void view_command_keys(view *v)
+{
+    for (size_t i = 0; view_command_at(i) != NULL; i++) {
+        const view_command *c = &commands[i];
+        view_key key;
+        const bool busy = ui_typing(v->ui) || v->overlay != VIEW_OVER_NOTHING;
+        if (c->key == NULL || !view_command_key(&key, c->key) || (busy && !key.ctrl)) {
+            continue;
+        }
+        while (ui_take_key(v->ui, key.code, key.letter, key.ctrl)) {
+            char line[LINE];
+            (void)snprintf(line, sizeof line, "%s %s", c->name,
+                           c->key_arguments != NULL ? c->key_arguments : "");
+            (void)view_do(v, line, NULL); /* the message tells of a failure */
+        }
+    }
+}
+
+/* ---- Commands of the view itself ------------------------------------------------------------- */
+
+kern_status view_run_undo(view *v, const char *arguments, kern_error *err)
+{
+    KERN_TRY(view_args_none("undo", arguments, err));
+    return view_undo(v, err);
+}
+
+kern_status view_run_redo(view *v, const char *arguments, kern_error *err)
+{
+    KERN_TRY(view_args_none("redo", arguments, err));
+    return view_redo(v, err);
+}
+
+kern_status view_run_reset(view *v, const char *arguments, kern_error *err)
+{
+    view_settings s;
+    KERN_TRY(view_args_none("reset", arguments, err));
+    view_settings_defaults(&s);
+    memcpy(s.run, v->s.run, sizeof s.run);
+    memcpy(s.prompt, v->s.prompt, sizeof s.prompt);
+    s.layer = v->s.layer;
+    s.sublayer = v->s.sublayer;
+    s.dark = v->s.dark; /* who needs these needs them always */
+    s.scale = v->s.scale;
+    s.still = v->s.still;
+    v->playing = false;
+    KERN_TRY(view_change(v, &s, "", err));
+    view_say(v, false, "the settings are as at the start; undo takes that back");
+    return KERN_OK;
+}
+
+/* What is shown, in a sentence. */
+kern_status view_run_say(view *v, const char *arguments, kern_error *err)
+{
+    char markup[2 * VIEW_LABEL];
+    char plain[2 * VIEW_LABEL];
+    char point[VIEW_LABEL] = "";
+    KERN_TRY(view_args_none("say", arguments, err));
+    if (v->picture == NULL) {
+        return kern_raise(err, KERN_NOT_FOUND, "there is no picture yet to tell of");
+    }
+    const view_landscape *l = v->picture->landscape;
+    const dyn_slice_field *f = &v->picture->field;
+    view_words_title(l, markup);
+    (void)viz_text_plain(plain, sizeof plain, markup);
+    if (v->s.step < l->path.n) {
+        (void)snprintf(point, sizeof point, "; at step %zu of %zu it is %.5g", v->s.step,
+                       l->path.n - 1, l->path.energy[v->s.step]);
+    }
+    view_say(v, false,
+             "%.160s, plane %s about step %zu: from %.5g at (%.3g, %.3g) to %.5g at (%.3g, %.3g)%s",
+             plain, dyn_plane_kind_name(dyn_plane_kind_at((size_t)l->settings.plane)), l->at,
+             f->low, f->low_at[0], f->low_at[1], f->high, f->high_at[0], f->high_at[1], point);
+    return KERN_OK;
+}
+
+kern_status view_run_palette(view *v, const char *arguments, kern_error *err)
+{
+    KERN_TRY(view_args_none("palette", arguments, err));
+    v->overlay = VIEW_OVER_PALETTE;
+    v->typed[0] = '\0';
+    v->picked = 0;
+    v->stale = true;
+    return KERN_OK;
+}
+
+kern_status view_run_help(view *v, const char *arguments, kern_error *err)
+{
+    KERN_TRY(view_args_none("help", arguments, err));
+    v->overlay = VIEW_OVER_HELP;
+    v->stale = true;
+    return KERN_OK;
+}
+
+kern_status view_run_quit(view *v, const char *arguments, kern_error *err)
+{
+    KERN_TRY(view_args_none("quit", arguments, err));
+    v->ended = true;
+    return KERN_OK;
+}

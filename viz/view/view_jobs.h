@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Jobs: what runs in the slots of the explorer's background work (view_work.h), coarse results
+ * first. A job has copies of all that it needs, or keeps it, and knows nothing of the view.
+ */
+#ifndef BASIN_VIEW_JOBS_H
+#define BASIN_VIEW_JOBS_H
+
+#include "viz/view/view_private.h"
+
+/* What a job works on. */
+typedef struct view_input {
+    view_subject *subject;
+    view_landscape *landscape; /* of the picture: NULL, to be made from the settings */
+    view_settings s;
+    int workers;
+    size_t columns; /* of the picture: finer than this; 0: from the first sketch on */
+    size_t steps;   /* of STEPS: fields of 0 to this one */
+    double a, b;    /* of MEASURE */
+} view_input;
+
+/* Result of STEPS: fields by step, NULL where there is none yet. Those that could not be drawn stay
+ * NULL. */
+typedef struct view_step_set {
+    view_picture *pictures[VIEW_CACHE_MAX];
+} view_step_set;
+
+/* Columns of the fields of STEPS. */
+enum { VIEW_STEP_COLUMNS = 64 };
+
+void view_step_set_release(void *set);
+
+/* A task for slot `slot`, to be posted there. It keeps subject and landscape by itself. Results are
+ * view_picture, view_measure (free), view_landmarks (free), view_orbit, view_basins and
+ * view_step_set, by slot. KERN_NO_MEMORY. */
+kern_status view_job_make(view_task *out, size_t slot, const view_input *input, kern_error *err);
+
+#endif

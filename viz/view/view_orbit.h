@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Orbit strip: what the chosen token's directions do as the rate η/σ grows, with the token's prefix
+ * held and σ pinned, and where in closed form it loses stability.
+ */
+#ifndef BASIN_VIEW_ORBIT_H
+#define BASIN_VIEW_ORBIT_H
+
+#include "viz/view/view_landscape.h"
+
+/* Where the token's relative equilibrium loses stability as the rate grows (dyn/dyn_chart.h). A map
+ * without a norm has fixed points in place of relative equilibria: x' = x + r Δ(x) has multipliers
+ * 1 + r α there, and the rates are those at which they leave the unit circle. */
+typedef struct view_landmarks {
+    bool found; /* a relative equilibrium was found and confirmed by its residual */
+    size_t token;
+    double flip, ns; /* rates, ∞ where there is none, NaN when not found */
+    double lost;     /* smallest rate from which on it is not stable */
+    double sigma;    /* pinned; NaN without a norm */
+    double eta;      /* c of Δ = −c ∇E, NaN where η is another */
+    size_t n_complex;
+    double spectral_radius; /* at the settings' rate */
+    char why[256];          /* when not found, and what has to be known of a map without a norm */
+} view_landmarks;
+
+/* Solves for the token's relative equilibrium from the state at step `at`, its prefix held there.
+ * A sum over all tokens takes the last one. KERN_INTERRUPTED. Cost: 200 steps of the token, and for
+ * each of Newton's iterations, and once for the multipliers, as many jvps as it has numbers. */
+kern_status view_landmarks_find(view_landmarks *out, const view_landscape *landscape,
+                                view_cancelled *cancelled, void *context, kern_error *err);
+
+/* One column per rate: values of coordinate a of the plane on what the orbit has come to. */
+typedef struct view_orbit {
+    size_t columns, values; /* at most `values` a column */
+    size_t done;            /* columns that are computed; the others hold no values */
+    double from, to;
+    double *rate;     /* columns */
+    double *a;        /* columns × values: coordinate on the plane's first axis; NaN: none */
+    size_t *period;   /* columns; 0: none up to 64 */
+    double *exponent; /* columns; largest Lyapunov exponent, NaN where not known */
+    double low, high; /* of the finite a; NaN when there is none */
+} view_orbit;
+
+typedef struct view_orbit_options {
+    double from, to;
+    size_t columns;
+    size_t values; /* a column; 0: 48 */
+    size_t settle; /* steps before them; 0: 400 */
+    int workers;
+    view_cancelled *cancelled; /* may be NULL; asked from any thread */
+    /* Gets what is done, coarse columns first, each time in a copy that becomes its own; called
+     * some times before the end, at which *out is complete. May be NULL. */
+    void (*emit)(void *context, view_orbit *partial);
+    void *context;
+} view_orbit_options;
+
+/* Columns are independent (each starts at the state at step `at`), so that the outcome depends
+ * neither on the number of workers nor on the order. The caller frees *out with view_orbit_destroy.
+ * KERN_INVALID_ARGUMENT unless `from` and `to` are finite and there is a column; KERN_INTERRUPTED;
+ * KERN_NO_MEMORY. Cost: per column settle + 2 (values + 584) steps of the token. */
+kern_status view_orbit_create(view_orbit **out, const view_landscape *landscape,
+                              const view_orbit_options *options, kern_error *err);
+void view_orbit_destroy(view_orbit *orbit); /* NULL is ignored */
+
+#endif

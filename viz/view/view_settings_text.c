@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Values of settings as text, and their limits.
+ */
+#include "viz/view/view_settings.h"
+
+#include "dyn/dyn_assignment.h"
+#include "models/model_json.h"
+#include "models/model_utf8.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLAIN_RANGE = 4, ACCEPTED = 256 };
+
+/* Height over width of the part of the plane that is drawn. */
+#define ASPECT 0.625
+
+static void *member(view_settings *s, const view_field *field)
+{
+    return (char *)s + field->offset;
+}
+
+static const void *look(const view_settings *s, const view_field *field)
+{
+    return (const char *)s + field->offset;
+}
+
+/* ---- What is accepted ------------------------------------------------------------------------ */
+
+/* The one that is a low and a high end of each axis. */
+static bool is_range(const view_field *field)
+{
+    return field->offset == offsetof(view_settings, range);
+}
+
+static bool has_limits(const view_field *field)
+{
+    return field->low < field->high;
+}
+
+static void append(char out[ACCEPTED], const char *before, const char *word)
+{
+    const size_t used = strlen(out);
+    (void)snprintf(out + used, ACCEPTED - used, "%s%s", before, word);
+}
+
+/* "auto, flat and sphere". */
+static void list_words(const view_field *field, char out[ACCEPTED])
+{
+    int i = 0;
+    out[0] = '\0';
+    if (field->special != NULL) {
+        append(out, "", field->special);
+    }
+    for (; field->word(i) != NULL; i++) {
+        const bool first = i == 0 && field->special == NULL;
+        append(out, first ? "" : field->word(i + 1) == NULL ? " and " : ", ", field->word(i));
+    }
+}
+
+static void describe_numbers(const view_field *field, char out[ACCEPTED])
+{
+    const char *also = field->special != NULL ? field->special : "";
+    const char *joined = field->special != NULL ? ", and " : "";
+    const bool whole = field->kind == VIEW_KIND_SIZE || field->kind == VIEW_KIND_U64;
+    const char *numbers = whole ? "whole numbers" : "numbers";
+    if (has_limits(field)) {
+        (void)snprintf(out, ACCEPTED, "%s from %.12g to %.12g%s%s", numbers, field->low,
+                       field->high, joined, also);
+    } else {
+        (void)snprintf(out, ACCEPTED, "%s%s%s", numbers, joined, also);
+    }
+}
+
+static kern_status refuse(const view_field *field, const char *text, kern_error *err)
+{
+    char accepted[ACCEPTED];
+    switch (field->kind) {
+    case VIEW_KIND_WORD:
+        list_words(field, accepted);
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "\"%.40s\" is no %s; accepted are %s", text,
+                          field->name, accepted);
+    case VIEW_KIND_FLAG:
+        (void)snprintf(accepted, sizeof accepted, "on and off");
+        break;
+    case VIEW_KIND_TEXT:
+        (void)snprintf(accepted, sizeof accepted, "texts in UTF-8 of at most %d bytes",
+                       VIEW_TEXT - 1);
+        break;
+    case VIEW_KIND_REALS:
+        (void)snprintf(accepted, sizeof accepted, "%s%s%s%zu numbers separated by commas",
+                       field->special != NULL ? field->special : "",
+                       field->special != NULL ? " and " : "", field->n_offset != 0 ? "up to " : "",
+                       field->count);
+        break;
+    default:
+        describe_numbers(field, accepted);
+        break;
+    }
+    return kern_raise(err, KERN_INVALID_ARGUMENT, "%s is \"%.40s\"; accepted are %s", field->name,
+                      text, accepted);
+}
+
+/* ---- Checks ---------------------------------------------------------------------------------- */
+
+static kern_status check_real(const view_field *field, double value, kern_error *err)
+{
+    char text[MODEL_JSON_NUMBER] = "nan";
+    if (isfinite(value) && (!has_limits(field) || (value >= field->low && value <= field->high))) {
+        return KERN_OK;
+    }
+    (void)model_json_format_real(text, value);
+    return refuse(field, text, err);
+}
+
+static kern_status check_size(const view_field *field, size_t value, kern_error *err)
+{
+    char text[MODEL_JSON_NUMBER];
+    if (!has_limits(field) || ((double)value >= field->low && (double)value <= field->high)) {
+        return KERN_OK;
+    }
+    (void)snprintf(text, sizeof text, "%zu", value);
+    return refuse(field, text, err);
+}
+
+/* The range has a place to lie in, or is all 0 and thus chosen. */
+static bool is_ordered(const double *values)
+{
+    const bool chosen =
+        values[0] == 0.0 && values[1] == 0.0 && values[2] == 0.0 && values[3] == 0.0;
+    return chosen || (values[0] < values[1] && values[2] < values[3]);
+}
+
+kern_status view_settings_set_reals(view_settings *s, const view_field *field, const double *values,
+                                    size_t n, kern_error *err)
+{
+    double *own = member(s, field);
+    const bool pairs = field->n_offset != 0;
+    if (pairs ? n > field->count || n % 2 != 0 : n != field->count) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "%s has %zu numbers; accepted are %s%zu",
+                          field->name, n, pairs ? "an even number of them up to " : "",
+                          field->count);
+    }
+    for (size_t i = 0; i < n; i++) {
+        KERN_TRY(check_real(field, values[i], err));
+    }
+    if (is_range(field) && !is_ordered(values)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "%s goes from %g to %g and from %g to %g; each must grow", field->name,
+                          values[0], values[1], values[2], values[3]);
+    }
+    memset(own, 0, field->count * sizeof *own);
+    if (n > 0) {
+        memcpy(own, values, n * sizeof *own);
+    }
+    if (pairs) {
+        *(size_t *)(void *)((char *)s + field->n_offset) = n / 2;
+    }
+    return KERN_OK;
+}
+
+const double *view_settings_reals(const view_settings *s, const view_field *field, size_t *n)
+{
+    *n = field->n_offset == 0
+             ? field->count
+             : 2 * *(const size_t *)(const void *)((const char *)s + field->n_offset);
+    return look(s, field);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static bool is_special(const view_field *field, const char *text)
+{
+    return field->special != NULL && strcmp(text, field->special) == 0;
+}
+
+static kern_status set_text(view_settings *s, const view_field *field, const char *text,
+                            kern_error *err)
+{
+    const size_t n = strlen(text);
+    if (n >= VIEW_TEXT || model_utf8_require(text, n, NULL) != KERN_OK) {
+        return refuse(field, text, err);
+    }
+    memcpy(member(s, field), text, n + 1);
+    return KERN_OK;
+}
+
+/* Decimal digits alone, without a sign or blanks. */
+static bool read_digits(const char *text, uint64_t *out)
+{
+    uint64_t value = 0;
+    for (const char *c = text; *c != '\0'; c++) {
+        const uint64_t digit = (uint64_t)(*c - '0');
+        if (*c < '0' || *c > '9' || value > (UINT64_MAX - digit) / 10) {
+            return false;
+        }
+        value = 10 * value + digit;
+    }
+    *out = value;
+    return text[0] != '\0';
+}
+
+static kern_status set_whole(view_settings *s, const view_field *field, const char *text,
+                             kern_error *err)
+{
+    uint64_t value = 0;
+    if (field->kind == VIEW_KIND_SIZE && is_special(field, text)) {
+        *(size_t *)member(s, field) = SIZE_MAX;
+        return KERN_OK;
+    }
+    if (!read_digits(text, &value)) {
+        return refuse(field, text, err);
+    }
+    if (field->kind == VIEW_KIND_U64) {
+        *(uint64_t *)member(s, field) = value;
+        return KERN_OK;
+    }
+    KERN_TRY(check_size(field, (size_t)value, err));
+    *(size_t *)member(s, field) = (size_t)value;
+    return KERN_OK;
+}
+
+static kern_status set_reals(view_settings *s, const view_field *field, const char *text,
+                             kern_error *err)
+{
+    static const double zeros[PLAIN_RANGE];
+    double *values = NULL;
+    size_t n = 0;
+    if (is_special(field, text)) {
+        return view_settings_set_reals(s, field, zeros, field->n_offset != 0 ? 0 : field->count,
+                                       err);
+    }
+    if (dyn_read_numbers(text, &values, &n, NULL) != KERN_OK) {
+        return refuse(field, text, err);
+    }
+    kern_status status;
+    if (n == 1 && is_range(field)) {
+        const double half = values[0];
+        const double range[] = {-half, half, -ASPECT * half, ASPECT * half};
+        status = half > 0.0 ? view_settings_set_reals(s, field, range, PLAIN_RANGE, err)
+                            : refuse(field, text, err);
+    } else {
+        status = view_settings_set_reals(s, field, values, n, err);
+    }
+    free(values);
+    return status;
+}
+
+static kern_status set_real(view_settings *s, const view_field *field, const char *text,
+                            kern_error *err)
+{
+    double *values = NULL;
+    size_t n = 0;
+    const kern_status status = dyn_read_numbers(text, &values, &n, NULL);
+    const double value = status == KERN_OK ? values[0] : (double)NAN;
+    free(values);
+    if (status != KERN_OK || n != 1) {
+        return refuse(field, text, err);
+    }
+    KERN_TRY(check_real(field, value, err));
+    *(double *)member(s, field) = value;
+    return KERN_OK;
+}
+
+static kern_status set_flag(view_settings *s, const view_field *field, const char *text,
+                            kern_error *err)
+{
+    const bool on = strcmp(text, "on") == 0;
+    if (!on && strcmp(text, "off") != 0) {
+        return refuse(field, text, err);
+    }
+    *(bool *)member(s, field) = on;
+    return KERN_OK;
+}
+
+static kern_status set_word(view_settings *s, const view_field *field, const char *text,
+                            kern_error *err)
+{
+    int found = -1;
+    for (int i = 0; field->word(i) != NULL; i++) {
+        found = strcmp(text, field->word(i)) == 0 ? i : found;
+    }
+    if (found < 0 && !is_special(field, text)) {
+        return refuse(field, text, err);
+    }
+    *(int *)member(s, field) = found;
+    return KERN_OK;
+}
+
+kern_status view_settings_set(view_settings *s, const view_field *field, const char *text,
+                              kern_error *err)
+{
+    typedef kern_status setter(view_settings *, const view_field *, const char *, kern_error *);
+    static setter *const setters[] = {
+        [VIEW_KIND_TEXT] = set_text, [VIEW_KIND_SIZE] = set_whole,  [VIEW_KIND_U64] = set_whole,
+        [VIEW_KIND_REAL] = set_real, [VIEW_KIND_REALS] = set_reals, [VIEW_KIND_FLAG] = set_flag,
+        [VIEW_KIND_WORD] = set_word};
+    return setters[field->kind](s, field, text, err);
+}
+
+/* ---- Showing --------------------------------------------------------------------------------- */
+
+static void show_reals(const view_settings *s, const view_field *field, char out[VIEW_TEXT])
+{
+    size_t n;
+    size_t used = 0;
+    bool zero = true;
+    const double *values = view_settings_reals(s, field, &n);
+    for (size_t i = 0; i < n; i++) {
+        zero = zero && values[i] == 0.0;
+    }
+    if (field->special != NULL && (n == 0 || (field->n_offset == 0 && zero))) {
+        (void)snprintf(out, VIEW_TEXT, "%s", field->special);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        char number[MODEL_JSON_NUMBER];
+        (void)model_json_format_real(number, values[i]);
+        (void)snprintf(out + used, VIEW_TEXT - used, "%s%s", i > 0 ? "," : "", number);
+        used += strlen(out + used);
+    }
+}
+
+void view_settings_show(const view_settings *s, const view_field *field, char out[VIEW_TEXT])
+{
+    const void *value = look(s, field);
+    out[0] = '\0';
+    switch (field->kind) {
+    case VIEW_KIND_TEXT:
+        (void)snprintf(out, VIEW_TEXT, "%s", (const char *)value);
+        break;
+    case VIEW_KIND_SIZE:
+        if (field->special != NULL && *(const size_t *)value == SIZE_MAX) {
+            (void)snprintf(out, VIEW_TEXT, "%s", field->special);
+        } else {
+            (void)snprintf(out, VIEW_TEXT, "%zu", *(const size_t *)value);
+        }
+        break;
+    case VIEW_KIND_U64:
+        (void)snprintf(out, VIEW_TEXT, "%" PRIu64, *(const uint64_t *)value);
+        break;
+    case VIEW_KIND_REAL: {
+        char number[MODEL_JSON_NUMBER];
+        (void)model_json_format_real(number, *(const double *)value);
+        (void)snprintf(out, VIEW_TEXT, "%s", number);
+        break;
+    }
+    case VIEW_KIND_REALS:
+        show_reals(s, field, out);
+        break;
+    case VIEW_KIND_FLAG:
+        (void)snprintf(out, VIEW_TEXT, "%s", *(const bool *)value ? "on" : "off");
+        break;
+    case VIEW_KIND_WORD:
+        (void)snprintf(out, VIEW_TEXT, "%s",
+                       *(const int *)value < 0 ? field->special : field->word(*(const int *)value));
+        break;
+    }
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What is computed when the settings change, and what becomes of it.
+ */
+#include "viz/view/view_jobs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the trajectories of fields that are kept for scrubbing. */
+#define CACHE_BYTES 0x1p28
+
+/* ---- What a change touches ------------------------------------------------------------------- */
+
+/* Where one looks counts only as far as the field follows it. */
+static bool differ(const view *v, const view_settings *a, const view_settings *b, view_stage *stage)
+{
+    bool found = view_settings_differ(a, b, stage);
+    if (view_field_step(v->subject, a) != view_field_step(v->subject, b) &&
+        (!found || *stage > VIEW_STAGE_LANDSCAPE)) {
+        *stage = VIEW_STAGE_LANDSCAPE;
+        found = true;
+    }
+    return found;
+}
+
+static bool differ_up_to(const view *v, const view_settings *a, const view_settings *b,
+                         view_stage most)
+{
+    view_stage stage;
+    return differ(v, a, b, &stage) && stage <= most;
+}
+
+/* Whether the settings ask of a slot's work other than what it was posted for. */
+static bool is_outdated(const view *v, size_t slot)
+{
+    const view_settings *then = &v->asked[slot];
+    view_settings now = v->s;
+    now.columns = then->columns; /* all of these have a fineness of their own */
+    now.levels = then->levels;
+    if (slot == VIEW_SLOT_LANDMARKS || slot == VIEW_SLOT_ORBIT) {
+        now.follow = then->follow; /* they are of the step of the centre */
+        now.step = then->step;
+    }
+    switch (slot) {
+    case VIEW_SLOT_LANDMARKS:
+        return differ_up_to(v, then, &now, VIEW_STAGE_LANDSCAPE);
+    case VIEW_SLOT_ORBIT:
+        return now.orbit_from != then->orbit_from || now.orbit_to != then->orbit_to ||
+               differ_up_to(v, then, &now, VIEW_STAGE_LANDSCAPE);
+    case VIEW_SLOT_STEPS:
+        now.step = then->step;
+        return differ_up_to(v, then, &now, VIEW_STAGE_FIELD);
+    default:
+        return differ_up_to(v, then, &now, VIEW_STAGE_FIELD);
+    }
+}
+
+static bool is_wanted(const view *v, size_t slot)
+{
+    switch (slot) {
+    case VIEW_SLOT_LANDMARKS:
+        return true;
+    case VIEW_SLOT_ORBIT:
+        return v->s.orbit;
+    case VIEW_SLOT_BASINS:
+        return v->s.mode == VIEW_BASINS;
+    case VIEW_SLOT_STEPS: /* where the fields of steps are not one */
+        return v->s.follow && v->s.token != VIEW_ALL && !v->s.frozen;
+    default:
+        return false;
+    }
+}
+
+/* ---- Colours --------------------------------------------------------------------------------- */
+
+static void widen(view *v, const dyn_slice_field *field, bool *any)
+{
+    if (field->low <= field->high) { /* false without a finite energy */
+        v->low = *any ? fmin(v->low, field->low) : field->low;
+        v->high = *any ? fmax(v->high, field->high) : field->high;
+        *any = true;
+    }
+}
+
+/* The range of the fields of all steps, so that colours keep their meaning from one to the next;
+ * else the picture's own. */
+static void lock_colours(view *v)
+{
+    bool any = false;
+    v->low = v->high = 0.0;
+    for (size_t i = 0; v->s.follow && i < VIEW_CACHE_MAX; i++) {
+        if (v->steps[i] != NULL) {
+            widen(v, &v->steps[i]->field, &any);
+        }
+    }
+    if (!any && v->picture != NULL) {
+        widen(v, &v->picture->field, &any);
+    }
+}
+
+void view_colours(const view *v, double *low, double *high)
+{
+    const bool set = v->s.low < v->s.high;
+    *low = set ? v->s.low : v->low;
+    *high = set ? v->s.high : v->high;
+}
+
+/* ---- Posting --------------------------------------------------------------------------------- */
+
+static void post(view *v, size_t slot, const view_input *input)
+{
+    kern_error why = {0};
+    view_task task;
+    if (view_job_make(&task, slot, input, &why) != KERN_OK) {
+        view_say(v, true, "%s", why.text);
+        return;
+    }
+    view_work_post(v->work, slot, &task);
+    v->asked[slot] = v->s;
+    v->has_asked[slot] = true;
+    v->pending[slot] = true;
+}
+
+static void show_picture(view *v, view_picture *picture)
+{
+    view_picture_release(v->picture);
+    v->picture = picture;
+    v->awaiting = false;
+    lock_colours(v);
+    view_refresh(v);
+}
+
+static void forget_steps(view *v)
+{
+    for (size_t i = 0; i < VIEW_CACHE_MAX; i++) {
+        view_picture_release(v->steps[i]);
+        v->steps[i] = NULL;
+    }
+}
+
+/* What stood at a place, or was found at a state, of another landscape. A change of range or
+ * fineness leaves it true. */
+static void forget_findings(view *v)
+{
+    view_settings now = v->s;
+    now.rate = v->shown.rate; /* equilibria and orbits are those of every rate */
+    now.pin = v->shown.pin;
+    if (differ_up_to(v, &v->shown, &v->s, VIEW_STAGE_LANDSCAPE)) {
+        v->has_measure = false;
+        view_basins_destroy(v->basins);
+        v->basins = NULL;
+        v->has_asked[VIEW_SLOT_BASINS] = false;
+    }
+    if (differ_up_to(v, &v->shown, &now, VIEW_STAGE_LANDSCAPE)) {
+        v->has_landmarks = false;
+        v->has_asked[VIEW_SLOT_LANDMARKS] = false;
+        view_orbit_destroy(v->orbit);
+        v->orbit = NULL;
+        v->has_asked[VIEW_SLOT_ORBIT] = false;
+    }
+}
+
+/* A landscape has its range and levels of contours in it, but not the field's fineness. */
+static bool keeps_landscape(const view *v)
+{
+    view_settings now = v->s;
+    now.columns = v->shown.columns;
+    return v->posted && v->picture != NULL && !v->awaiting &&
+           !differ_up_to(v, &v->shown, &now, VIEW_STAGE_FIELD);
+}
+
+static void post_picture(view *v)
+{
+    view_input input = {.subject = v->subject, .s = v->s, .workers = v->workers};
+    view_settings now = v->s;
+    now.step = v->shown.step;
+    now.columns = v->shown.columns;
+    if (v->posted && differ_up_to(v, &v->shown, &now, VIEW_STAGE_FIELD)) {
+        forget_steps(v);
+        v->has_asked[VIEW_SLOT_STEPS] = false;
+    }
+    if (v->posted) {
+        forget_findings(v);
+    }
+    const size_t step = v->s.step;
+    view_picture *cached = v->s.follow && step < VIEW_CACHE_MAX ? v->steps[step] : NULL;
+    const bool keeps = keeps_landscape(v);
+    v->broken = (kern_error){0};
+    if (keeps) {
+        input.landscape = v->picture->landscape;
+    } else if (cached != NULL) {
+        input.landscape = cached->landscape;
+        input.columns = VIEW_STEP_COLUMNS;
+        show_picture(v, view_picture_keep(cached));
+    } else {
+        v->awaiting = true;
+    }
+    post(v, VIEW_SLOT_PICTURE, &input);
+}
+
+/* The last step whose field is kept: each has a trajectory of its own, and all together no more
+ * than CACHE_BYTES. */
+static size_t last_cached(const view *v)
+{
+    const size_t last = view_last_step(v->subject, &v->s);
+    const double path = (double)(last + 1) * (double)v->subject->map->size * sizeof(double);
+    const double room = CACHE_BYTES / (path * (double)(v->s.n_seeds + 1));
+    return room < (double)last ? (size_t)room : last;
+}
+
+/* What is drawn beside the picture, on the landscape of the picture. */
+static void post_others(view *v)
+{
+    static const size_t slots[] = {VIEW_SLOT_LANDMARKS, VIEW_SLOT_ORBIT, VIEW_SLOT_BASINS,
+                                   VIEW_SLOT_STEPS};
+    const bool ready = v->picture != NULL && !v->awaiting;
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
+        const size_t slot = slots[i];
+        const bool idle = view_work_state(v->work, slot) == VIEW_SLOT_IDLE;
+        const bool wanted = is_wanted(v, slot);
+        const bool outdated = !v->has_asked[slot] || is_outdated(v, slot);
+        if (!idle && (!wanted || outdated)) {
+            view_work_drop(v->work, slot);
+            v->pending[slot] = false;
+            v->has_asked[slot] = false;
+        }
+        if (wanted && outdated && ready) {
+            const view_input input = {.subject = v->subject,
+                                      .landscape = v->picture->landscape,
+                                      .s = v->s,
+                                      .workers = v->workers,
+                                      .steps = last_cached(v)};
+            post(v, slot, &input);
+        }
+    }
+}
+
+void view_tasks_post(view *v)
+{
+    if (v->subject == NULL) {
+        return;
+    }
+    if (!v->posted || differ_up_to(v, &v->shown, &v->s, VIEW_STAGE_FIELD)) {
+        post_picture(v);
+    }
+    v->shown = v->s;
+    v->posted = true;
+    lock_colours(v);
+    post_others(v);
+    v->stale = true;
+}
+
+kern_status view_tasks_measure(view *v, double a, double b, kern_error *err)
+{
+    if (v->picture == NULL || v->awaiting) {
+        return kern_raise(err, KERN_NOT_FOUND, "there is no picture yet to measure on");
+    }
+    const view_input input = {.subject = v->subject,
+                              .landscape = v->picture->landscape,
+                              .s = v->s,
+                              .workers = v->workers,
+                              .a = a,
+                              .b = b};
+    post(v, VIEW_SLOT_MEASURE, &input);
+    return KERN_OK;
+}
+
+/* ---- Taking ---------------------------------------------------------------------------------- */
+
+static void take_measure(view *v, void *result)
+{
+    v->measure = *(view_measure *)result;
+    v->has_measure = true;
+    free(result);
+    const view_measure *m = &v->measure;
+    view_say(v, false,
+             "at (%.4g, %.4g): E = %.8g, |\xe2\x88\x87"
+             "E| = %.4g, curvatures %.4g and %.4g "
+             "\xc2\xb1 %.1g",
+             m->a, m->b, m->energy, m->gradient, m->curvature[0], m->curvature[1], m->uncertainty);
+}
+
+static void take_landmarks(view *v, void *result)
+{
+    v->landmarks = *(view_landmarks *)result;
+    v->has_landmarks = true;
+    free(result);
+}
+
+static void take_orbit(view *v, void *result)
+{
+    view_orbit_destroy(v->orbit);
+    v->orbit = result;
+}
+
+static void take_basins(view *v, void *result)
+{
+    view_basins_destroy(v->basins);
+    v->basins = result;
+}
+
+static void take_picture(view *v, void *result)
+{
+    show_picture(v, result);
+}
+
+static void take_steps(view *v, void *result)
+{
+    view_step_set *set = result;
+    forget_steps(v);
+    memcpy(v->steps, set->pictures, sizeof v->steps);
+    free(set);
+    lock_colours(v);
+}
+
+/* Tells how a slot's task ended, once. */
+static bool take_outcome(view *v, size_t slot)
+{
+    kern_error why = {0};
+    if (!v->pending[slot] || view_work_state(v->work, slot) != VIEW_SLOT_IDLE) {
+        return false;
+    }
+    v->pending[slot] = false;
+    const kern_status status = view_work_outcome(v->work, slot, &why);
+    if (status == KERN_OK || status == KERN_INTERRUPTED) {
+        return true;
+    }
+    if (slot == VIEW_SLOT_LANDMARKS) { /* nobody has asked for them in particular */
+        v->landmarks = (view_landmarks){.found = false};
+        (void)snprintf(v->landmarks.why, sizeof v->landmarks.why, "%.255s", why.text);
+        v->has_landmarks = true;
+    } else if (slot == VIEW_SLOT_PICTURE) {
+        v->broken = why;
+        view_say(v, true,
+                 "the picture is that of the settings before: %s; undo takes the change "
+                 "back",
+                 why.text);
+    } else {
+        view_say(v, true, "%s", why.text);
+    }
+    return true;
+}
+
+bool view_tasks_take(view *v)
+{
+    static void (*const takers[VIEW_SLOTS])(view *, void *) = {
+        [VIEW_SLOT_PICTURE] = take_picture,     [VIEW_SLOT_MEASURE] = take_measure,
+        [VIEW_SLOT_LANDMARKS] = take_landmarks, [VIEW_SLOT_ORBIT] = take_orbit,
+        [VIEW_SLOT_BASINS] = take_basins,       [VIEW_SLOT_STEPS] = take_steps};
+    bool changed = false;
+    for (size_t slot = 0; slot < VIEW_SLOTS; slot++) {
+        /* The outcome first: a task that ends in between has its result taken with the next. */
+        const bool ended = take_outcome(v, slot);
+        void *result = view_work_take(v->work, slot);
+        if (result != NULL) {
+            takers[slot](v, result);
+        }
+        changed = changed || ended || result != NULL;
+    }
+    if (changed && v->subject != NULL) {
+        post_others(v);
+    }
+    v->stale = v->stale || changed;
+    return changed;
+}
