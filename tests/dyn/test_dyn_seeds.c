@@ -342,7 +342,10 @@ static void test_workers_do_not_matter(void **state)
     dyn_map_destroy(map);
 }
 
-/* Deflation finds from a few starts what a plain search from as many does not. */
+/* Deflation finds from a few starts what a plain search from as many does not. Newton's paths among
+ * the roots that are left are sensitive to rounding, hence to the BLAS of the processor: of the 16
+ * points of coupled-logistic, some kernels miss one up to 8 starts and none from 10 on; there are
+ * as many starts as points. */
 static void test_deflated_searches(void **state)
 {
     static const struct {
@@ -354,7 +357,7 @@ static void test_deflated_searches(void **state)
         {"double-well", "eta=0.5", NULL, -2, 2, 1, 1, 3},
         {"cubic", "mu=2", NULL, -2, 2, 1, 1, 3},
         {"cat", NULL, NULL, 0, 1, 3, 1, 6},
-        {"coupled-logistic", "n=4", "eps=0.05", 0, 1, 1, 4, 16},
+        {"coupled-logistic", "n=4", "eps=0.05", 0, 1, 1, 16, 16},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
