@@ -87,7 +87,7 @@ kern_status cli_figure_energy(viz_scene **out, const cli_figure_request *request
 
 /* ---- Gaussian processes ------------------------------------------------------------------- */
 
-enum { GP_ARMS = 12, GP_STEPS = 32, GP_PANELS = 4 };
+enum { GP_ARMS = 12, GP_STEPS = 32, GP_NAME = 64, GP_PANELS = 2, GP_LEVELS = 3 };
 
 /* Sums over seeds of one arm at one number of steps. */
 typedef struct gp_cell {
@@ -95,22 +95,26 @@ typedef struct gp_cell {
     size_t n;
 } gp_cell;
 
+/* Models of one kind and one history. */
 typedef struct gp_arm {
-    const char *name;
+    char name[GP_NAME];
     gp_cell cells[GP_STEPS];
     size_t n_cells;
     double x[GP_STEPS], y[GP_STEPS], error[GP_STEPS];
 } gp_arm;
 
-typedef struct gp_hist {
+/* One range of numbers of observed points: a panel. */
+typedef struct gp_range {
     const char *name;
+    char title[GP_NAME];
     gp_arm arms[GP_ARMS];
     size_t n_arms;
     double floor_sum;
     size_t floor_n;
     viz_gp_curve curves[GP_ARMS];
-    viz_gp_level level;
-} gp_hist;
+    viz_gp_level levels[GP_LEVELS];
+    size_t n_levels;
+} gp_range;
 
 static gp_cell *cell_of(gp_arm *arm, double steps)
 {
@@ -130,65 +134,54 @@ static gp_cell *cell_of(gp_arm *arm, double steps)
     return &arm->cells[i];
 }
 
-static gp_arm *arm_of(gp_hist *hist, const char *name)
+static gp_arm *arm_of(gp_range *range, const char *name)
 {
-    for (size_t i = 0; i < hist->n_arms; i++) {
-        if (strcmp(hist->arms[i].name, name) == 0) {
-            return &hist->arms[i];
+    for (size_t i = 0; i < range->n_arms; i++) {
+        if (strcmp(range->arms[i].name, name) == 0) {
+            return &range->arms[i];
         }
     }
-    if (hist->n_arms == GP_ARMS) {
+    if (range->n_arms == GP_ARMS) {
         return NULL;
     }
-    hist->arms[hist->n_arms].name = name;
-    return &hist->arms[hist->n_arms++];
+    (void)snprintf(range->arms[range->n_arms].name, GP_NAME, "%s", name);
+    return &range->arms[range->n_arms++];
 }
 
-static gp_hist *hist_of(gp_hist *hists, size_t *n, const char *name)
+/* Adds a row evaluated at the steps it was trained with, over a panel's range. */
+static kern_status add_row(gp_range *range, const cJSON *row, kern_error *err)
 {
-    for (size_t i = 0; i < *n; i++) {
-        if (strcmp(hists[i].name, name) == 0) {
-            return &hists[i];
-        }
-    }
-    if (*n == GP_PANELS) {
-        return NULL;
-    }
-    hists[*n].name = name;
-    return &hists[(*n)++];
-}
-
-/* Adds a row evaluated at the steps it was trained with, over the first range of the file. */
-static kern_status add_row(gp_hist *hists, size_t *n, const cJSON *row, const char *range,
-                           kern_error *err)
-{
+    char name[GP_NAME];
     const double steps = cli_figure_real(row, "steps");
     const double rmse = cli_figure_real(row, "rmse");
-    if (strcmp(cli_figure_text(row, "range"), range) != 0 || !isfinite(rmse) ||
+    const char *hist = cli_figure_text(row, "hist");
+    if (strcmp(cli_figure_text(row, "range"), range->name) != 0 || !isfinite(rmse) ||
         steps != cli_figure_real(row, "steps_eval")) {
         return KERN_OK;
     }
-    gp_hist *hist = hist_of(hists, n, cli_figure_text(row, "hist"));
-    gp_arm *arm = hist != NULL ? arm_of(hist, cli_figure_text(row, "arm")) : NULL;
+    const bool has_history = hist[0] != '\0' && strcmp(hist, "none") != 0;
+    (void)snprintf(name, sizeof name, "%.24s%s%.24s", cli_figure_text(row, "arm"),
+                   has_history ? " " : "", has_history ? hist : "");
+    gp_arm *arm = arm_of(range, name);
     gp_cell *cell = arm != NULL ? cell_of(arm, steps) : NULL;
     if (cell == NULL) {
         return kern_raise(err, KERN_BAD_INPUT,
-                          "a figure holds at most %d histories, %d arms and %d numbers of steps",
-                          GP_PANELS, GP_ARMS, GP_STEPS);
+                          "a figure holds at most %d arms and %d numbers of steps", GP_ARMS,
+                          GP_STEPS);
     }
     cell->sum += rmse;
     cell->squares += rmse * rmse;
     cell->n++;
     const double bound = cli_figure_real(row, "rmse_floor");
-    hist->floor_sum += isfinite(bound) ? bound : 0.0;
-    hist->floor_n += isfinite(bound) ? 1 : 0;
+    range->floor_sum += isfinite(bound) ? bound : 0.0;
+    range->floor_n += isfinite(bound) ? 1 : 0;
     return KERN_OK;
 }
 
-static void finish_hist(gp_hist *hist)
+static void finish_arms(gp_range *range)
 {
-    for (size_t a = 0; a < hist->n_arms; a++) {
-        gp_arm *arm = &hist->arms[a];
+    for (size_t a = 0; a < range->n_arms; a++) {
+        gp_arm *arm = &range->arms[a];
         for (size_t i = 0; i < arm->n_cells; i++) {
             const gp_cell *c = &arm->cells[i];
             const double n = (double)c->n;
@@ -199,39 +192,79 @@ static void finish_hist(gp_hist *hist)
             arm->error[i] =
                 c->n > 1 ? sqrt(fmax(c->squares / n - mean * mean, 0.0) / (n - 1.0)) : (double)NAN;
         }
-        hist->curves[a] =
+        range->curves[a] =
             (viz_gp_curve){arm->name, arm->x, arm->y, arm->error, arm->n_cells, a, false};
     }
-    hist->level = (viz_gp_level){
-        "Bayes (floor)", hist->floor_n > 0 ? hist->floor_sum / (double)hist->floor_n : (double)NAN,
-        true};
+    if (range->floor_n > 0) {
+        range->levels[range->n_levels++] =
+            (viz_gp_level){"Bayes floor", range->floor_sum / (double)range->floor_n, true};
+    }
 }
 
-static kern_status draw_gp(viz_scene **out, const cli_figure_file *file, gp_hist *hists,
+/* What predictors without training reach. */
+static void add_reference(gp_range *range, const cJSON *reference)
+{
+    static const char *const names[] = {"smoother", "nearest"};
+    const double rmse = cli_figure_real(reference, "rmse");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(cli_figure_text(reference, "name"), names[i]) == 0 && isfinite(rmse) &&
+            strcmp(cli_figure_text(reference, "range"), range->name) == 0 &&
+            range->n_levels < GP_LEVELS - 1) {
+            range->levels[range->n_levels++] = (viz_gp_level){names[i], rmse, false};
+        }
+    }
+}
+
+static kern_status read_range(gp_range *range, const cJSON *rows, const cJSON *references,
+                              kern_error *err)
+{
+    for (const cJSON *row = rows->child; row != NULL; row = row->next) {
+        KERN_TRY(add_row(range, row, err));
+    }
+    for (const cJSON *r = references != NULL ? references->child : NULL; r != NULL; r = r->next) {
+        add_reference(range, r);
+    }
+    finish_arms(range);
+    (void)snprintf(range->title, sizeof range->title, "trained with T, points %.32s", range->name);
+    return KERN_OK;
+}
+
+/* The first range of the file, and the first other one that is more than a number. */
+static size_t find_ranges(gp_range jobs[GP_PANELS], const cJSON *rows)
+{
+    jobs[0].name = cli_figure_text(rows->child, "range");
+    for (const cJSON *row = rows->child; row != NULL; row = row->next) {
+        const char *name = cli_figure_text(row, "range");
+        if (strcmp(name, jobs[0].name) != 0 && strchr(name, '-') != NULL) {
+            jobs[1].name = name;
+            return 2;
+        }
+    }
+    return 1;
+}
+
+static kern_status draw_gp(viz_scene **out, const cli_figure_file *file, gp_range *jobs,
                            const cli_figure_request *request, kern_error *err)
 {
     const cJSON *rows;
     viz_gp_panel panels[GP_PANELS];
-    size_t n = 0;
     KERN_TRY(cli_figure_array(&rows, file, NULL, "rows", 1, "basin gp --json", err));
-    const char *range = cli_figure_text(rows->child, "range");
-    for (const cJSON *row = rows->child; row != NULL; row = row->next) {
-        KERN_TRY(add_row(hists, &n, row, range, err));
+    const cJSON *references = cJSON_GetObjectItemCaseSensitive(file->json, "references");
+    const size_t n = find_ranges(jobs, rows);
+    for (size_t i = 0; i < n; i++) {
+        KERN_TRY(read_range(&jobs[i], rows, references, err));
+        panels[i] = (viz_gp_panel){.title = jobs[i].title,
+                                   .x_label = "steps <i>T</i> of a layer",
+                                   .curves = jobs[i].curves,
+                                   .n_curves = jobs[i].n_arms,
+                                   .levels = jobs[i].levels,
+                                   .n_levels = jobs[i].n_levels};
     }
-    if (n == 0) {
+    if (jobs[0].n_arms == 0) {
         return kern_raise(err, KERN_BAD_INPUT,
                           "%s has no row with an error and \"steps\" equal to \"steps_eval\"; "
                           "accepted is what basin gp --json writes",
                           file->path);
-    }
-    for (size_t i = 0; i < n; i++) {
-        finish_hist(&hists[i]);
-        panels[i] = (viz_gp_panel){.title = hists[i].name,
-                                   .x_label = "steps <i>T</i> of a layer",
-                                   .curves = hists[i].curves,
-                                   .n_curves = hists[i].n_arms,
-                                   .levels = &hists[i].level,
-                                   .n_levels = isfinite(hists[i].level.value) ? 1 : 0};
     }
     const viz_gp_data data = {.title = request->style.title != NULL
                                            ? request->style.title
@@ -240,7 +273,7 @@ static kern_status draw_gp(viz_scene **out, const cli_figure_file *file, gp_hist
                               .note = "Means over seeds with their standard errors, evaluated with "
                                       "the steps of training.",
                               .panels = panels,
-                              .n_panels = n};
+                              .n_panels = n > 1 && jobs[1].n_arms > 0 ? n : 1};
     const viz_gp_style style = {.width = request->style.width, .theme = request->style.theme};
     return viz_gp_plot(out, &data, &style, err);
 }
@@ -248,15 +281,15 @@ static kern_status draw_gp(viz_scene **out, const cli_figure_file *file, gp_hist
 kern_status cli_figure_gp(viz_scene **out, const cli_figure_request *request, kern_error *err)
 {
     cli_figure_file file = {.path = NULL};
-    void *hists = NULL;
+    void *jobs = NULL;
     kern_status status = cli_figure_open(&file, request->in->items[0], err);
     if (status == KERN_OK) {
-        status = cli_figure_room(&hists, GP_PANELS, sizeof(gp_hist), err);
+        status = cli_figure_room(&jobs, GP_PANELS, sizeof(gp_range), err);
     }
     if (status == KERN_OK) {
-        status = draw_gp(out, &file, hists, request, err);
+        status = draw_gp(out, &file, jobs, request, err);
     }
-    free(hists);
+    free(jobs);
     cli_figure_close(&file);
     return status;
 }

@@ -132,11 +132,11 @@ static void test_runs(void **state)
                "{\"arm\":\"cem\",\"hist\":\"ar\",\"steps\":1,\"steps_eval\":2,\"range\":\"1-63\","
                "\"rmse\":9.0,\"rmse_floor\":0.3}]}");
     program_expect(0, "figure", "gp", "--in", in("g.json"), "--out", in("g.csv"), NULL);
-    assert_int_equal(rows_of("g.csv", "cem"), 1);
+    assert_int_equal(rows_of("g.csv", "cem ar"), 1);
     static char table[PROGRAM_TEXT];
     program_read("g.csv", table);
     /* The mean of two seeds, in binary. */
-    assert_non_null(strstr(table, "\"cem\",1,0.59999999"));
+    assert_non_null(strstr(table, "\"cem ar\",1,0.59999999"));
     write_text("g.json", "{\"rows\":[{\"arm\":\"cem\",\"steps\":1,\"steps_eval\":2}]}");
     program_expect(2, "figure", "gp", "--in", in("g.json"), "--out", in("g.pdf"), NULL);
     assert_non_null(strstr(program_err, "steps_eval"));
