@@ -202,6 +202,25 @@ static void add_outcome(view_basins *b, int32_t label, const char *name)
     add_class(b, label, (size_t)(-1 - label));
 }
 
+/* Entries for the largest attractors only, and one for all others, so that a legend stays one. */
+static void shorten_legend(view_basins *b)
+{
+    char share[VIZ_BASINS_SHARE];
+    const size_t first = VIEW_BASINS_NAMED;
+    double rest = 0.0;
+    if (b->n_classes <= first + 1) {
+        return;
+    }
+    for (size_t i = first; i < b->n_classes; i++) {
+        rest += b->fraction[i];
+        b->classes[i].legend = NULL;
+    }
+    viz_basins_format_share(share, 100.0 * rest);
+    (void)snprintf(b->legends[first], sizeof b->legends[0], "%zu to %zu: together %s\xe2\x80\xaf%%",
+                   first + 1, b->n_classes, share);
+    b->classes[first].legend = b->legends[first];
+}
+
 static void add_classes(job *j)
 {
     const dyn_basins *f = &j->found;
@@ -214,6 +233,7 @@ static void add_classes(job *j)
             }
         }
     }
+    shorten_legend(b);
     add_outcome(b, VIEW_BASINS_OTHERS, "further attractors");
     add_outcome(b, VIEW_BASINS_UNRESOLVED, "not settled");
     add_outcome(b, VIEW_BASINS_NOT_FINITE, "not finite");

@@ -15,7 +15,9 @@
 #include "viz/view/view_landscape.h"
 #include "viz/viz_layers.h"
 
-/* Attractors shown, those with the largest shares; further ones share a class. */
+/* Attractors shown, those with the largest shares; further ones share a class. Those with a legend
+ * of their own; the rest share an entry. */
+enum { VIEW_BASINS_NAMED = 9 };
 enum { VIEW_BASINS_MAX = 24, VIEW_BASINS_CLASSES = VIEW_BASINS_MAX + 3 };
 
 /* Labels beside those of attractors, which are 1, 2, … by falling share. */
@@ -29,7 +31,8 @@ typedef struct view_basins {
     viz_class classes[VIEW_BASINS_CLASSES]; /* those that occur */
     size_t n_classes;
     char names[VIEW_BASINS_CLASSES][64];   /* plain text: "1: period 2", … */
-    char legends[VIEW_BASINS_CLASSES][96]; /* with the share, in markup */
+    char legends[VIEW_BASINS_CLASSES][96]; /* with the share, in markup; NULL in the class of an
+                                              attractor without an entry */
     double fraction[VIEW_BASINS_CLASSES];  /* of all places */
     size_t n_attractors;                   /* all that were found */
     size_t n_unresolved, n_not_finite;     /* places */
