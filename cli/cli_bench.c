@@ -73,7 +73,8 @@ static const cli_option options[] = {
      .kind = CLI_TEXT,
      .hide_default = true,
      .offset = offsetof(bench_settings, only),
-     .help = "one case of train or dyn instead of all, such as listops-ff2w"},
+     .help = "one case of train or dyn instead of all, such as listops-ff2w; for viz, rows whose "
+             "names begin so"},
     {.name = "model",
      .value = "RUN",
      .kind = CLI_TEXT,
@@ -427,7 +428,8 @@ static kern_status bench_cem(const bench_settings *s, cli_json *json, cJSON *row
 
 static kern_status bench_viz(const bench_settings *s, cli_json *json, cJSON *rows, kern_error *err)
 {
-    return cli_bench_viz(&(cli_bench_viz_job){s->threads, s->rounds, s->json}, json, rows, err);
+    return cli_bench_viz(&(cli_bench_viz_job){s->threads, s->rounds, s->json, s->only}, json, rows,
+                         err);
 }
 
 /* What NAME may be. */

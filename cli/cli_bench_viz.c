@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { TOKENS = 64, WIDTH = 256, HEADS = 8, VOCAB = 20, FINEST = DYN_SLICE_LEVELS - 1, LINES = 12 };
@@ -115,7 +116,7 @@ static kern_status do_work(bench *b, const work *w, kern_error *err)
     size_t columns;
     size_t rows;
     const dyn_slice_range range = whole_range();
-    if (w->plane) {
+    if (w->plane || b->slice == NULL) {
         model_slice_destroy(b->slice);
         KERN_TRY(model_slice_create(&b->slice, b->m, b->plane, TOKENS - 1, b->job->threads, err));
     }
@@ -137,11 +138,23 @@ static double seconds(clockid_t clock)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static void name_row(const bench *b, const work *w, char name[64])
+{
+    (void)snprintf(name, 64, "%s %s", b->family, w->name);
+}
+
+static bool is_wanted(const bench *b, const work *w)
+{
+    char name[64];
+    name_row(b, w, name);
+    return b->job->only == NULL || strncmp(name, b->job->only, strlen(b->job->only)) == 0;
+}
+
 static void report(const bench *b, const work *w, double wall_ms, double cpu_ms)
 {
     char name[64];
     cJSON *row = cli_json_child(b->json, b->rows, NULL);
-    (void)snprintf(name, sizeof name, "%s %s", b->family, w->name);
+    name_row(b, w, name);
     cli_json_text(b->json, row, "name", name);
     cli_json_real(b->json, row, "wall_ms", wall_ms);
     cli_json_real(b->json, row, "cpu_ms", cpu_ms);
@@ -243,11 +256,29 @@ static void release(bench *b)
     model_destroy(b->m);
 }
 
+/* Whether some row's name begins as asked for. */
+static kern_status check_only(const cli_bench_viz_job *job, const model_ff *families, size_t n,
+                              kern_error *err)
+{
+    for (size_t k = 0; k < n; k++) {
+        const bench b = {.job = job, .family = model_ff_word(families[k])};
+        for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+            if (is_wanted(&b, &works[i])) {
+                return KERN_OK;
+            }
+        }
+    }
+    return kern_raise(err, KERN_INVALID_ARGUMENT,
+                      "--case is \"%s\"; accepted are beginnings of rows' names, such as %s",
+                      job->only, model_ff_word(families[0]));
+}
+
 kern_status cli_bench_viz(const cli_bench_viz_job *job, cli_json *json, cJSON *rows,
                           kern_error *err)
 {
     static const model_ff families[] = {MODEL_FF1, MODEL_FF2W};
     kern_status status = KERN_OK;
+    KERN_TRY(check_only(job, families, sizeof families / sizeof *families, err));
     if (!job->json) {
         (void)printf("%-48s %10s %10s\n", "landscape of one token, D = 256, N = 64, H = 8",
                      "ms wall", "ms cpu");
@@ -256,7 +287,9 @@ kern_status cli_bench_viz(const cli_bench_viz_job *job, cli_json *json, cJSON *r
         bench b = {.job = job, .json = json, .rows = rows, .family = model_ff_word(families[k])};
         status = prepare(&b, families[k], err);
         for (size_t i = 0; status == KERN_OK && i < sizeof works / sizeof *works; i++) {
-            status = measure(&b, &works[i], err);
+            if (is_wanted(&b, &works[i])) {
+                status = measure(&b, &works[i], err);
+            }
         }
         release(&b);
     }

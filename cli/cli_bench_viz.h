@@ -16,12 +16,14 @@
 
 typedef struct cli_bench_viz_job {
     int threads;
-    size_t rounds; /* at most CLI_BENCH_ROUNDS */
-    bool json;     /* print nothing */
+    size_t rounds;    /* at most CLI_BENCH_ROUNDS */
+    bool json;        /* print nothing */
+    const char *only; /* rows whose names begin so, or NULL: all */
 } cli_bench_viz_job;
 
 /* Measures everything: a row each of `rows` ("name", "wall_ms", "cpu_ms", "rounds"; medians over
- * the rounds, processor time of all threads), and a table on standard output. */
+ * the rounds, processor time of all threads), and a table on standard output.
+ * KERN_INVALID_ARGUMENT when no row's name begins with `only`. */
 kern_status cli_bench_viz(const cli_bench_viz_job *job, cli_json *json, cJSON *rows,
                           kern_error *err);
 

@@ -17,7 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE_MIN = 200, SIDE_MAX = 16384, WIDTH = 1280, HEIGHT = 800, SCRIPT_MAX = 1 << 20 };
+enum {
+    SIDE_MIN = 200,
+    SIDE_MAX = 16384,
+    WIDTH = 1280,
+    HEIGHT = 800,
+    SCRIPT_MAX = 1 << 20,
+    SAID_MAX = 1024
+};
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
@@ -218,18 +225,21 @@ static void tell(explorer *e, const char *line, const char *said)
 }
 
 /* Runs a command and tells what the view says to it; a failure that shows only once the command is
- * computed and drawn is one as well. */
+ * computed and drawn is one as well. A command that did what it is for may warn, as load does of
+ * another model, and that ends nothing. */
 static kern_status do_line(explorer *e, const char *line, kern_error *err)
 {
     kern_error why = {0};
     bool failed = false;
+    char warning[SAID_MAX] = "";
     const kern_status status = view_do(e->v, line, &why);
     if (status != KERN_OK) {
         return kern_raise(err, status, "command \"%.80s\": %s", line, why.text);
     }
+    (void)snprintf(warning, sizeof warning, "%s", view_said(e->v, NULL));
     KERN_TRY(draw(e, err));
     const char *said = view_said(e->v, &failed);
-    if (failed) {
+    if (failed && strcmp(said, warning) != 0) {
         return kern_raise(err, KERN_INVALID_ARGUMENT, "command \"%.80s\": %s", line, said);
     }
     tell(e, line, said);
@@ -263,14 +273,32 @@ static kern_status do_script(explorer *e, kern_error *err)
         return KERN_OK;
     }
     KERN_TRY(model_file_read(e->s->script, SCRIPT_MAX, &text, &size, err));
-    const kern_status status = do_lines(e, text, "\n", err);
+    kern_status status =
+        strlen(text) == size
+            ? KERN_OK
+            : kern_raise(err, KERN_BAD_INPUT,
+                         "the script %s holds the byte NUL at offset %zu; a text is accepted",
+                         e->s->script, strlen(text));
+    status = status == KERN_OK ? do_lines(e, text, "\n", err) : status;
     free(text);
     return status;
+}
+
+/* A window shows what is wrong from the beginning, and JSON tells what is shown. Else it is told
+ * before what the commands say, which may mend it. */
+static void tell_beginning(const explorer *e)
+{
+    bool failed = false;
+    const char *said = view_said(e->v, &failed);
+    if (failed && e->window == NULL && !e->s->json) {
+        (void)printf("%s\n", said);
+    }
 }
 
 static kern_status do_all(explorer *e, kern_error *err)
 {
     KERN_TRY(draw(e, err));
+    tell_beginning(e);
     KERN_TRY(do_script(e, err));
     for (size_t i = 0; i < e->s->exec.n; i++) {
         char *text = strdup(e->s->exec.items[i]);

@@ -162,8 +162,14 @@ static kern_status set_bundled_run(view_settings *s, const char *folder, kern_er
     return status;
 }
 
-static kern_status take_bundled(view_settings *s, const char *name, const char *assets,
-                                kern_error *err)
+/* An empty prompt that is given is not one that is left out. */
+static bool needs_prompt(const view_settings *out, const cli_view_settings *s)
+{
+    return out->prompt[0] == '\0' && s->prompt == NULL;
+}
+
+static kern_status take_bundled(view_settings *out, const char *name, const char *assets,
+                                const cli_view_settings *s, kern_error *err)
 {
     char *folder = NULL;
     if (assets == NULL) {
@@ -179,12 +185,12 @@ static kern_status take_bundled(view_settings *s, const char *name, const char *
             kern_raise(err, KERN_NOT_FOUND, "--bundled: '%s' has no model \"%s\"", assets, name);
     } else if (strcmp(name, BUNDLED) == 0) {
         /* It is found wherever the assets lie, so that its sessions can be passed on. */
-        status = set(s, "run", "", err);
+        status = set(out, "run", "", err);
     } else {
-        status = set_bundled_run(s, folder, err);
+        status = set_bundled_run(out, folder, err);
     }
-    if (status == KERN_OK && s->prompt[0] == '\0') {
-        status = read_prompt(s, folder, err);
+    if (status == KERN_OK && needs_prompt(out, s)) {
+        status = read_prompt(out, folder, err);
     }
     free(folder);
     return status;
@@ -202,10 +208,10 @@ static kern_status take_model(view_settings *out, const cli_view_settings *s, co
         if (status != KERN_OK) {
             return kern_raise(err, status, "RUN: %s", why.text);
         }
-        return out->prompt[0] == '\0' ? read_prompt(out, s->run, err) : KERN_OK;
+        return needs_prompt(out, s) ? read_prompt(out, s->run, err) : KERN_OK;
     }
     if (s->bundled != NULL || s->from == NULL) {
-        return take_bundled(out, s->bundled != NULL ? s->bundled : BUNDLED, assets, err);
+        return take_bundled(out, s->bundled != NULL ? s->bundled : BUNDLED, assets, s, err);
     }
     return KERN_OK;
 }

@@ -9,6 +9,8 @@
 
 #define ASPECT_MAP   0.70 /* height over width without a trajectory */
 #define ASPECT_BOTH  0.96
+#define ASPECT_TALL  1.75  /* where the panels below stand one under the other */
+#define NARROW       340.0 /* points; two panels and their labels do not fit beside each other */
 #define FAINTEST     0.35
 #define STEP_LABEL   "inference step <i>t</i>"
 #define SHADOW_LABEL "at the nearest point of the plane"
@@ -231,7 +233,7 @@ static kern_status add_trajectory(builder *b, viz_panel *panel, kern_error *err)
 static kern_status add_map(builder *b, kern_error *err)
 {
     viz_panel *panel;
-    const viz_panel spec = {.n_columns = b->data->n_states > 0 ? 2 : 1,
+    const viz_panel spec = {.n_columns = b->data->n_states > 0 && b->scene->width >= NARROW ? 2 : 1,
                             .x = {.label = b->data->axis[0]},
                             .y = {.label = b->data->axis[1]},
                             .equal = true,
@@ -289,8 +291,9 @@ static kern_status add_energies(builder *b, kern_error *err)
 static kern_status add_residuals(builder *b, kern_error *err)
 {
     viz_panel *panel;
-    const viz_panel spec = {.row = 1,
-                            .column = 1,
+    const bool narrow = b->scene->width < NARROW;
+    const viz_panel spec = {.row = narrow ? 2 : 1,
+                            .column = narrow ? 0 : 1,
                             .x = {.label = STEP_LABEL,
                                   .integer = true,
                                   .hi = fmax(1.0, (double)(b->data->n_states - 1))},
@@ -320,6 +323,17 @@ static size_t count_far(const builder *b)
     return far;
 }
 
+/* States that a surface has no place for. */
+static size_t count_beside(const viz_landscape_data *d)
+{
+    const viz_lattice *l = &d->lattice;
+    size_t n = 0;
+    for (size_t t = 0; t < d->n_states; t++) {
+        n += d->a[t] < l->x0 || d->a[t] > l->x1 || d->b[t] < l->y0 || d->b[t] > l->y1 ? 1 : 0;
+    }
+    return n;
+}
+
 static kern_status write_note(builder *b, kern_error *err)
 {
     const viz_landscape_data *d = b->data;
@@ -328,6 +342,8 @@ static kern_status write_note(builder *b, kern_error *err)
     char variance[160] = "";
     char missing[160] = "";
     char beyond[160] = "";
+    char beside[160] = "";
+    const size_t n_beside = d->camera != NULL ? count_beside(d) : 0;
     if (far > 0) {
         (void)snprintf(off, sizeof off,
                        " %zu of %zu states are more than %.0f %% of their distance off the plane.",
@@ -348,21 +364,31 @@ static kern_status write_note(builder *b, kern_error *err)
         (void)snprintf(beyond, sizeof beyond, " %zu energies are beyond the ends of the colours.",
                        b->beyond);
     }
-    return viz_plot_note(b->scene, err, "%s%s%s%s%s%s%s",
+    if (n_beside > 0) {
+        (void)snprintf(beside, sizeof beside,
+                       " %zu of %zu states lie beside the surface, at whose edges the line is cut.",
+                       n_beside, d->n_states);
+    }
+    return viz_plot_note(b->scene, err, "%s%s%s%s%s%s%s%s%s",
                          d->description != NULL ? d->description : "",
                          d->camera != NULL ? " The surface is darker where it is steeper." : "",
                          d->n_states > 0 ? " Markers have the colour of their true energy, and "
                                            "are fainter the more they are off the plane."
                                          : "",
-                         off, variance, missing, beyond);
+                         d->classes != NULL && d->camera == NULL
+                             ? " Areas are coloured by where states go; the colour bar is of the "
+                               "energies, of contours and markers."
+                             : "",
+                         off, variance, missing, beyond, beside);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------ */
 
 static kern_status build(builder *b, kern_error *err)
 {
-    b->scene->row_weight[0] = 3.0;
+    b->scene->row_weight[0] = b->scene->width < NARROW ? 2.2 : 3.0;
     b->scene->row_weight[1] = 1.0;
+    b->scene->row_weight[2] = 1.0;
     KERN_TRY(add_map(b, err));
     if (b->data->n_states > 0) {
         KERN_TRY(add_energies(b, err));
@@ -419,8 +445,9 @@ kern_status viz_landscape_plot(viz_scene **out, const viz_landscape_data *data,
     }
     b.share = b.steps + data->n_states;
     find_shares(&b);
-    kern_status status = viz_plot_page(
-        &b.scene, &page, data->n_states > 0 ? ASPECT_BOTH : ASPECT_MAP, "Energy landscape", err);
+    const double both = page.width < NARROW ? ASPECT_TALL : ASPECT_BOTH;
+    kern_status status = viz_plot_page(&b.scene, &page, data->n_states > 0 ? both : ASPECT_MAP,
+                                       "Energy landscape", err);
     if (status == KERN_OK) {
         status = viz_plot_end(out, b.scene, build(&b, err));
     }

@@ -319,6 +319,7 @@ static kern_status place_bar(viz_layout *layout, viz_canvas *canvas, grid *g, ke
     }
     layout->bar =
         (viz_rect){canvas->scene->width - VIZ_PAGE_PAD - width, g->top[0], VIZ_BAR_WIDTH, height};
+    layout->bar_width = width;
     g->bar_width = width + COLUMN_GAP;
     return KERN_OK;
 }

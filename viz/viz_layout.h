@@ -38,6 +38,7 @@ typedef struct viz_layout {
     double title_height; /* 0 without a title */
     double note_top;     /* top of the note, or the page's lower padding without one */
     viz_rect bar;        /* the colour bar without its labels */
+    double bar_width;    /* with them; 0 without a bar */
     viz_ticks bar_ticks;
     viz_frame frames[VIZ_PANELS_MAX];
 } viz_layout;

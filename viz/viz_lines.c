@@ -118,6 +118,22 @@ static bool place_point(const viz_panel *panel, const viz_frame *frame, const vi
     return true;
 }
 
+/* Where the piece of a line from point i − 1 to point i stands. Over a surface it ends at the
+ * field's edge. */
+static bool place_piece(const viz_panel *panel, const viz_frame *frame, const viz_series *series,
+                        size_t i, double from[2], double to[2])
+{
+    if (!panel->surface || series->z == NULL) {
+        return place_point(panel, frame, series, i - 1, &from[0], &from[1]) &&
+               place_point(panel, frame, series, i, &to[0], &to[1]);
+    }
+    double p[3] = {series->x[i - 1], series->y[i - 1], series->z[i - 1]};
+    double q[3] = {series->x[i], series->y[i], series->z[i]};
+    return viz_surface_cut(panel, p, q) &&
+           viz_surface_point(panel, frame, p[0], p[1], p[2], &from[0], &from[1]) &&
+           viz_surface_point(panel, frame, q[0], q[1], q[2], &to[0], &to[1]);
+}
+
 /* Strokes the path at hand: its halo first, when it has one. */
 static void stroke_path(viz_canvas *canvas, const viz_style *style, double opacity)
 {
@@ -140,14 +156,34 @@ static void stroke_pieces(viz_canvas *canvas, const viz_panel *panel, const viz_
     for (size_t i = 1; i < series->n; i++) {
         double from[2];
         double to[2];
-        if (place_point(panel, frame, series, i - 1, &from[0], &from[1]) &&
-            place_point(panel, frame, series, i, &to[0], &to[1])) {
+        if (place_piece(panel, frame, series, i, from, to)) {
             cairo_move_to(canvas->cr, from[0], from[1]);
             cairo_line_to(canvas->cr, to[0], to[1]);
             stroke_path(canvas, &series->style,
                         0.5 * (series->opacity[i - 1] + series->opacity[i]));
         }
     }
+}
+
+/* A line over a surface, which may leave it and come back. */
+static void stroke_over(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
+                        const viz_series *series)
+{
+    double last[2] = {(double)NAN, (double)NAN};
+    for (size_t i = 1; i < series->n; i++) {
+        double from[2];
+        double to[2];
+        if (!place_piece(panel, frame, series, i, from, to)) {
+            continue;
+        }
+        if (from[0] != last[0] || from[1] != last[1]) {
+            cairo_move_to(canvas->cr, from[0], from[1]);
+        }
+        cairo_line_to(canvas->cr, to[0], to[1]);
+        last[0] = to[0];
+        last[1] = to[1];
+    }
+    stroke_path(canvas, &series->style, 1.0);
 }
 
 static void stroke_line(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
@@ -197,6 +233,8 @@ void viz_lines_draw(viz_canvas *canvas, const viz_panel *panel, const viz_frame 
         const viz_series *series = &panel->series[i];
         if (series->style.width > 0.0 && series->opacity != NULL) {
             stroke_pieces(canvas, panel, frame, series);
+        } else if (series->style.width > 0.0 && panel->surface) {
+            stroke_over(canvas, panel, frame, series);
         } else if (series->style.width > 0.0) {
             stroke_line(canvas, panel, frame, series);
         }

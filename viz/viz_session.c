@@ -163,7 +163,11 @@ kern_status viz_session_read(char **text, const char *path, kern_error *err)
         status = kern_raise(err, KERN_NOT_FOUND, "%s carries no session", path);
     }
     if (status == KERN_OK) {
-        status = model_utf8_require(out.data, out.size, err);
+        kern_error why = {0};
+        status = model_utf8_require(out.data, out.size, &why);
+        if (status != KERN_OK) {
+            (void)kern_raise(err, status, "the session in %s: %s", path, why.text);
+        }
     }
     viz_bytes_append(&out, "", 1);
     if (status == KERN_OK) {

@@ -2,12 +2,21 @@
 #include "viz/viz_surface.h"
 
 #include "viz/viz_surface_internal.h"
+#include "viz/viz_text.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Room for tick labels beside the floor's corners, within the plot. */
 #define SIDE_AIR  16.0
 #define FLOOR_AIR 3.0
+
+/* An axis label may lie farther out than its ticks need, and is looked for in steps. */
+#define LABEL_REACH 60.0
+#define LABEL_STEP  2.0
+
+/* A point this share of a side beyond it is on it: far above the rounding of a range. */
+#define ON_SIDE 1e-9
 
 #define FLOOR (-1.0 / 6.0) /* height of the scale's low end, from the middle */
 
@@ -69,16 +78,52 @@ static viz_rect inner(const viz_frame *frame)
                       plot.h - 2.0 * FLOOR_AIR};
 }
 
+static bool is_within(double value, double low, double high)
+{
+    const double air = ON_SIDE * (high - low);
+    return value >= low - air && value <= high + air;
+}
+
 bool viz_surface_point(const viz_panel *panel, const viz_frame *frame, double x, double y, double z,
                        double *px, double *py)
 {
+    const viz_lattice *l = &panel->fields[0].lattice;
     const double point[3] = {x, y, z};
     double page[2];
     const bool seen =
-        viz_surface_place(&panel->fields[0], &panel->camera, inner(frame), point, page, NULL);
+        viz_surface_place(&panel->fields[0], &panel->camera, inner(frame), point, page, NULL) &&
+        is_within(x, l->x0, l->x1) && is_within(y, l->y0, l->y1);
     *px = page[0];
     *py = page[1];
     return seen;
+}
+
+bool viz_surface_cut(const viz_panel *panel, double p[3], double q[3])
+{
+    const viz_lattice *l = &panel->fields[0].lattice;
+    const double low[2] = {l->x0, l->y0};
+    const double high[2] = {l->x1, l->y1};
+    const double start[3] = {p[0], p[1], p[2]};
+    const double way[3] = {q[0] - p[0], q[1] - p[1], q[2] - p[2]};
+    double from = 0.0;
+    double to = 1.0;
+    if (!isfinite(way[0]) || !isfinite(way[1]) || !isfinite(way[2])) {
+        return false;
+    }
+    for (int k = 0; k < 2; k++) {
+        const double at[2] = {(low[k] - p[k]) / way[k], (high[k] - p[k]) / way[k]};
+        if (way[k] != 0.0) {
+            from = fmax(from, fmin(at[0], at[1]));
+            to = fmin(to, fmax(at[0], at[1]));
+        } else if (!is_within(p[k], low[k], high[k])) {
+            return false;
+        }
+    }
+    for (int k = 0; k < 3 && from <= to; k++) {
+        q[k] = to < 1.0 ? start[k] + to * way[k] : q[k];
+        p[k] = from > 0.0 ? start[k] + from * way[k] : p[k];
+    }
+    return from <= to;
 }
 
 viz_view viz_view_of_panel(const viz_panel *panel, const viz_frame *frame)
@@ -124,16 +169,17 @@ void viz_surface_floor(viz_canvas *canvas, const viz_view *v)
 typedef struct edge {
     const viz_axis *axis;
     const viz_ticks *ticks;
-    int along;        /* 0: x runs along it, 1: y */
-    double at;        /* where the other coordinate stands */
-    double out[2];    /* direction on the page away from the floor, of length 1 */
-    double middle[2]; /* of the side, on the page */
+    int along;         /* 0: x runs along it, 1: y */
+    double at;         /* where the other coordinate stands */
+    double out[2];     /* direction on the page away from the floor, of length 1 */
+    double ends[2][2]; /* of the side, on the page */
+    double wide, tall; /* of the largest tick label */
 } edge;
 
-static void edge_place(const viz_view *v, const edge *e, double value, double page[2])
+static void edge_place(const viz_view *v, const edge *e, double place, double page[2])
 {
     double p[3] = {e->at, e->at, FLOOR};
-    p[e->along] = (value - v->middle[e->along]) / v->side;
+    p[e->along] = place;
     viz_view_project(v, p, page, NULL);
 }
 
@@ -141,6 +187,7 @@ static void edge_place(const viz_view *v, const edge *e, double value, double pa
 typedef struct texts {
     viz_rect box[2 * VIZ_TICKS_MAJOR_MAX + 2];
     size_t n;
+    viz_rect room; /* for all of them */
 } texts;
 
 static bool clear_of(const texts *t, viz_rect a)
@@ -154,78 +201,191 @@ static bool clear_of(const texts *t, viz_rect a)
     return true;
 }
 
-/* A text beyond the side, the nearest point of its box `gap` away; left out where another is. */
-static void edge_text(viz_canvas *canvas, viz_role role, const char *text, const double at[2],
-                      const edge *e, double gap, texts *taken)
+static bool has_room(const texts *t, viz_rect a)
 {
-    const viz_place place = {.x = at[0] + gap * e->out[0],
-                             .y = at[1] + gap * e->out[1],
-                             .ax = 0.5 - 0.5 * e->out[0],
-                             .ay = 0.5 - 0.5 * e->out[1]};
-    viz_rect box;
-    viz_canvas_measure(canvas, role, text, 0.0, &box.w, &box.h);
-    box.x = place.x - place.ax * box.w;
-    box.y = place.y - place.ay * box.h;
-    if (clear_of(taken, box)) {
-        viz_canvas_text(canvas, role, text, &place);
-        taken->box[taken->n++] = box;
+    return a.x >= t->room.x && a.y >= t->room.y && a.x + a.w <= t->room.x + t->room.w &&
+           a.y + a.h <= t->room.y + t->room.h;
+}
+
+/* False when the side runs through the box, which is convex, as looked up at `SAMPLES` places. */
+static bool clear_of_side(const edge *e, viz_rect a)
+{
+    enum { SAMPLES = 33 };
+    for (int i = 0; i < SAMPLES; i++) {
+        const double t = (double)i / (double)(SAMPLES - 1);
+        const double x = e->ends[0][0] + t * (e->ends[1][0] - e->ends[0][0]);
+        const double y = e->ends[0][1] + t * (e->ends[1][1] - e->ends[0][1]);
+        if (x > a.x && x < a.x + a.w && y > a.y && y < a.y + a.h) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The box of a text beyond a point of the side, its nearest point `gap` away. */
+static viz_rect box_beyond(const edge *e, const double at[2], double gap, double w, double h)
+{
+    return (viz_rect){at[0] + gap * e->out[0] - (0.5 - 0.5 * e->out[0]) * w,
+                      at[1] + gap * e->out[1] - (0.5 - 0.5 * e->out[1]) * h, w, h};
+}
+
+static void put_text(viz_canvas *canvas, viz_role role, const char *text, double wrap, viz_rect box,
+                     texts *taken)
+{
+    const viz_place place = {.x = box.x, .y = box.y, .wrap = wrap};
+    viz_canvas_text(canvas, role, text, &place);
+    taken->box[taken->n++] = box;
+}
+
+/* Ticks and their labels, which are left out where another is. */
+static void draw_ticks(viz_canvas *canvas, const viz_view *v, edge *e, texts *taken)
+{
+    cairo_t *cr = canvas->cr;
+    const double gap = VIZ_TICK_MAJOR + VIZ_TICK_GAP;
+    viz_canvas_theme(canvas, VIZ_PAINT_INK);
+    cairo_set_line_width(cr, 0.6);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < e->ticks->n_major; i++) {
+            const char *text = e->ticks->label[i];
+            double page[2];
+            double w;
+            double h;
+            edge_place(v, e, (e->ticks->major[i] - v->middle[e->along]) / v->side, page);
+            if (pass == 0) {
+                cairo_move_to(cr, page[0], page[1]);
+                cairo_rel_line_to(cr, VIZ_TICK_MAJOR * e->out[0], VIZ_TICK_MAJOR * e->out[1]);
+                continue;
+            }
+            viz_canvas_measure(canvas, VIZ_ROLE_TICK, text, 0.0, &w, &h);
+            e->wide = fmax(e->wide, w);
+            e->tall = fmax(e->tall, h);
+            const viz_rect box = box_beyond(e, page, gap, w, h);
+            if (clear_of(taken, box)) {
+                put_text(canvas, VIZ_ROLE_TICK, text, 0.0, box, taken);
+            }
+        }
+        cairo_stroke(cr);
     }
 }
 
-static void draw_edge(viz_canvas *canvas, const viz_view *v, const edge *e, texts *taken)
+/* Looks for a place of a label beyond the middle of its side, and if need be nearer to its ends and
+ * farther out. */
+static bool place_label(viz_canvas *canvas, const edge *e, const char *text, double wrap,
+                        texts *taken)
 {
-    cairo_t *cr = canvas->cr;
-    double widest = 0.0;
-    double tallest = 0.0;
-    viz_canvas_theme(canvas, VIZ_PAINT_INK);
-    cairo_set_line_width(cr, 0.6);
-    for (size_t i = 0; i < e->ticks->n_major; i++) {
-        double page[2];
-        double w;
-        double h;
-        edge_place(v, e, e->ticks->major[i], page);
-        cairo_move_to(cr, page[0], page[1]);
-        cairo_rel_line_to(cr, VIZ_TICK_MAJOR * e->out[0], VIZ_TICK_MAJOR * e->out[1]);
-        viz_canvas_measure(canvas, VIZ_ROLE_TICK, e->ticks->label[i], 0.0, &w, &h);
-        widest = fmax(widest, w);
-        tallest = fmax(tallest, h);
+    static const double along[] = {0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8};
+    const double least = VIZ_TICK_MAJOR + VIZ_TICK_GAP + VIZ_AXIS_GAP + fabs(e->out[0]) * e->wide +
+                         fabs(e->out[1]) * e->tall;
+    double w;
+    double h;
+    viz_canvas_measure(canvas, VIZ_ROLE_AXIS, text, wrap, &w, &h);
+    for (double gap = least; gap <= least + LABEL_REACH; gap += LABEL_STEP) {
+        for (size_t i = 0; i < sizeof along / sizeof *along; i++) {
+            const double at[2] = {e->ends[0][0] + along[i] * (e->ends[1][0] - e->ends[0][0]),
+                                  e->ends[0][1] + along[i] * (e->ends[1][1] - e->ends[0][1])};
+            const viz_rect box = box_beyond(e, at, gap, w, h);
+            if (has_room(taken, box) && clear_of(taken, box) && clear_of_side(e, box)) {
+                put_text(canvas, VIZ_ROLE_AXIS, text, wrap, box, taken);
+                return true;
+            }
+        }
     }
-    cairo_stroke(cr);
-    const double gap = VIZ_TICK_MAJOR + VIZ_TICK_GAP;
-    for (size_t i = 0; i < e->ticks->n_major; i++) {
-        double page[2];
-        edge_place(v, e, e->ticks->major[i], page);
-        edge_text(canvas, VIZ_ROLE_TICK, e->ticks->label[i], page, e, gap, taken);
+    return false;
+}
+
+/* What stands before a comma or a wide gap: the label without what explains it. False when that is
+ * all of it, or no markup by itself. */
+static bool shorten(const char *label, char *out, size_t size)
+{
+    const char *comma = strchr(label, ',');
+    const char *gap = strstr(label, "  (");
+    const char *end = comma != NULL && (gap == NULL || comma < gap) ? comma : gap;
+    if (end == NULL || (size_t)(end - label) >= size) {
+        return false;
     }
-    if (e->axis->label != NULL) {
-        const double beyond =
-            gap + fabs(e->out[0]) * widest + fabs(e->out[1]) * tallest + VIZ_AXIS_GAP;
-        edge_text(canvas, VIZ_ROLE_AXIS, e->axis->label, e->middle, e, beyond, taken);
+    memcpy(out, label, (size_t)(end - label));
+    out[end - label] = '\0';
+    return viz_text_check(out, NULL) == KERN_OK;
+}
+
+/* On one line, on two, on three, or shortened: the first that has room. */
+static void draw_label(viz_canvas *canvas, const edge *e, texts *taken)
+{
+    char words[VIZ_TEXT_MAX];
+    double w;
+    double h;
+    if (e->axis->label == NULL) {
+        return;
     }
+    viz_canvas_measure(canvas, VIZ_ROLE_AXIS, e->axis->label, 0.0, &w, &h);
+    bool placed = place_label(canvas, e, e->axis->label, 0.0, taken);
+    for (int lines = 2; lines <= 3 && !placed; lines++) {
+        /* Words do not break evenly. */
+        placed = place_label(canvas, e, e->axis->label, 1.25 * w / lines, taken);
+    }
+    if (!placed && shorten(e->axis->label, words, sizeof words)) {
+        (void)place_label(canvas, e, words, 0.0, taken);
+    }
+}
+
+static edge edge_of(const viz_view *v, int along, const double sign[2])
+{
+    const int across = 1 - along;
+    edge e = {.along = along, .at = sign[across] * v->half[across]};
+    const double outward[3] = {along == 1 ? sign[0] : 0.0, along == 0 ? sign[1] : 0.0, 0.0};
+    double zero[2];
+    double tip[2];
+    viz_view_project(v, (const double[3]){0.0, 0.0, 0.0}, zero, NULL);
+    viz_view_project(v, outward, tip, NULL);
+    /* Seen nearly from the side the floor is a line, and below it is the way out. */
+    const double away[2] = {tip[0] - zero[0], tip[1] - zero[1] + 0.15 * v->unit};
+    const double length = hypot(away[0], away[1]);
+    e.out[0] = away[0] / length;
+    e.out[1] = away[1] / length;
+    edge_place(v, &e, -v->half[along], e.ends[0]);
+    edge_place(v, &e, v->half[along], e.ends[1]);
+    return e;
+}
+
+/* The plot with what the layout keeps free for the axes of a map at its left and below. */
+static viz_rect room_of(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame)
+{
+    const char *labels[2] = {panel->x.label, panel->y.label};
+    double margin[2];
+    double tick[2] = {0.0, 0.0};
+    double w;
+    double h;
+    for (size_t i = 0; i < frame->y.n_major; i++) {
+        viz_canvas_measure(canvas, VIZ_ROLE_TICK, frame->y.label[i], 0.0, &w, &h);
+        tick[1] = fmax(tick[1], w);
+        tick[0] = fmax(tick[0], h);
+    }
+    for (int k = 0; k < 2; k++) {
+        margin[k] = VIZ_TICK_MAJOR + VIZ_TICK_GAP + tick[k];
+        if (labels[k] != NULL) {
+            viz_canvas_measure(canvas, VIZ_ROLE_AXIS, labels[k], 0.0, &w, &h);
+            margin[k] += VIZ_AXIS_GAP + h;
+        }
+    }
+    const viz_rect plot = frame->plot;
+    return (viz_rect){plot.x - margin[1], plot.y, plot.w + margin[1], plot.h + margin[0]};
 }
 
 void viz_surface_axes(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame)
 {
     const viz_view v = viz_view_of_panel(panel, frame);
-    const viz_axis *axes[2] = {&panel->x, &panel->y};
-    const viz_ticks *ticks[2] = {&frame->x, &frame->y};
     double sign[2];
-    texts taken = {.n = 0};
+    texts taken = {.n = 0, .room = room_of(canvas, panel, frame)};
     facing(&v, sign);
-    for (int along = 0; along < 2; along++) {
-        const int across = 1 - along;
-        edge e = {axes[along], ticks[along], along, sign[across] * v.half[across], {0}, {0}};
-        const double outward[3] = {along == 1 ? sign[0] : 0.0, along == 0 ? sign[1] : 0.0, 0.0};
-        double zero[2];
-        double tip[2];
-        viz_view_project(&v, (const double[3]){0.0, 0.0, 0.0}, zero, NULL);
-        viz_view_project(&v, outward, tip, NULL);
-        /* Seen nearly from the side the floor is a line, and below it is the way out. */
-        const double away[2] = {tip[0] - zero[0], tip[1] - zero[1] + 0.15 * v.unit};
-        const double length = hypot(away[0], away[1]);
-        e.out[0] = away[0] / length;
-        e.out[1] = away[1] / length;
-        edge_place(&v, &e, v.middle[along], e.middle);
-        draw_edge(canvas, &v, &e, &taken);
+    edge edges[2] = {edge_of(&v, 0, sign), edge_of(&v, 1, sign)};
+    edges[0].axis = &panel->x;
+    edges[0].ticks = &frame->x;
+    edges[1].axis = &panel->y;
+    edges[1].ticks = &frame->y;
+    for (int k = 0; k < 2; k++) {
+        draw_ticks(canvas, &v, &edges[k], &taken);
+    }
+    for (int k = 0; k < 2; k++) {
+        draw_label(canvas, &edges[k], &taken);
     }
 }

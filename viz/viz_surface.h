@@ -32,16 +32,23 @@
 bool viz_surface_place(const viz_field *field, const viz_camera *camera, viz_rect rect,
                        const double point[3], double page[2], double *depth);
 
-/* The same for a panel with a surface, in its plot. */
+/* The same for a panel with a surface, in its plot; false also beside the field, where the block
+ * has no surface that a height could be compared with. */
 bool viz_surface_point(const viz_panel *panel, const viz_frame *frame, double x, double y, double z,
                        double *px, double *py);
+
+/* Cuts a piece of a line from (x, y, value) p to q, in place, to what lies over the field. False
+ * when nothing of it does, or a number is not finite. */
+bool viz_surface_cut(const viz_panel *panel, double p[3], double q[3]);
 
 /* The surface as one image at the resolution of the surface or file drawn on (viz_plate.h), with
  * its walls and the outline of its floor. Cost O(cells + pixels). */
 kern_status viz_surface_draw(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
                              kern_error *err);
 
-/* Ticks and labels along the two sides of the floor that face the viewer. */
+/* Ticks and labels along the two sides of the floor that face the viewer, within the plot and what
+ * the layout keeps free for axes. A label without room on one line is broken, then cut before its
+ * comma or wide gap. */
 void viz_surface_axes(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame);
 
 #endif

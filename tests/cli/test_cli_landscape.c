@@ -25,7 +25,7 @@
         "4", "--window", "16", "--threads", "1", "--eval-batches", "1", "--schedule", "constant",  \
         "--warmup", "0", "--steps", "5"
 #define PROMPT    "max_10 ( 2 9 3 ) ="
-#define LANDSCAPE "landscape", in("nrgpt"), "--prompt", PROMPT, "--columns", "24", "--threads", "2"
+#define LANDSCAPE "landscape", in("nrgpt"), "--prompt", PROMPT, "--columns", "24", "--threads", "1"
 
 static void train_runs(void)
 {
@@ -121,8 +121,8 @@ static void test_points(void **state)
 static void test_others(void **state)
 {
     (void)state;
-    program_expect(0, LANDSCAPE, "--token", "all", "--plane", "random", "--chart", "flat", "--out",
-                   in("f.csv"), "--json", NULL);
+    program_expect(0, LANDSCAPE, "--threads", "2", "--token", "all", "--plane", "random", "--chart",
+                   "flat", "--out", in("f.csv"), "--json", NULL);
     cJSON *object = program_json();
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(object, "center")), 7 * 8);
     cJSON_Delete(object);
@@ -146,7 +146,8 @@ static void test_files(void **state)
     for (size_t i = 0; i < 4; i++) {
         char *session = NULL;
         kern_error err = {0};
-        program_expect(0, LANDSCAPE, "--token", "5", "--plane", "pca", "--out", in(names[i]), NULL);
+        program_expect(0, LANDSCAPE, "--token", "5", "--plane", "pca", "--dpi", "72", "--out",
+                       in(names[i]), NULL);
         assert_non_null(strstr(program_out, "PC 1, "));
         assert_int_equal(viz_session_read(&session, in(names[i]), &err), KERN_OK);
         cJSON *object = cJSON_Parse(session);
@@ -204,8 +205,9 @@ static void test_from(void **state)
         program_expect(0, LANDSCAPE, "--token", "5", "--plane", "random", "--seed", "7", "--turn",
                        "0.3", "--rate", "1.5", "--pin", "--seeds", "0.1,0.2,-0.3,0.1", "--range",
                        "1.3", "--quadratic", "--step", "1", "--dark", "--map", "cividis", "--out",
-                       in(names[i][0]), NULL);
-        program_expect(0, "landscape", "--from", in(names[i][0]), "--out", in(names[i][1]), NULL);
+                       in(names[i][0]), "--dpi", "72", NULL);
+        program_expect(0, "landscape", "--from", in(names[i][0]), "--out", in(names[i][1]), "--dpi",
+                       "72", NULL);
         assert_true(same_files(in(names[i][0]), in(names[i][1])));
     }
     /* What is given with it counts over it. */
@@ -346,20 +348,44 @@ static void test_interrupted(void **state)
     assert_int_not_equal(access(in("none.pdf"), F_OK), 0);
 }
 
-/* What is measured, not how fast it is. */
-static void test_bench(void **state)
+/* Measures the rows whose names begin with `only`, and checks that there are as many as these. */
+static void check_bench(const char *only, const char *const *names, int n)
 {
-    (void)state;
-    program_expect(0, "bench", "viz", "--rounds", "1", "--threads", "2", "--json", NULL);
+    program_expect(0, "bench", "viz", "--rounds", "1", "--threads", "2", "--case", only, "--json",
+                   NULL);
     cJSON *object = program_json();
     const cJSON *rows = cJSON_GetObjectItem(object, "rows");
-    assert_int_equal(cJSON_GetArraySize(rows), 20);
-    assert_word(cJSON_GetArrayItem(rows, 4), "name", "ff1 256x160 f32");
-    for (int i = 0; i < 20; i++) {
+    assert_int_equal(cJSON_GetArraySize(rows), n);
+    for (int i = 0; i < n; i++) {
+        assert_word(cJSON_GetArrayItem(rows, i), "name", names[i]);
         assert_true(number(cJSON_GetArrayItem(rows, i), "wall_ms") > 0);
         assert_true(number(cJSON_GetArrayItem(rows, i), "cpu_ms") > 0);
     }
     cJSON_Delete(object);
+}
+
+/* What is measured, not how fast it is. The analyses take seconds of the two-layer part, and run
+ * for the other one. */
+static void test_bench(void **state)
+{
+    static const char *const fields[] = {"ff2w 64x40 f32"};
+    static const char *const planes[] = {"ff2w plane"};
+    static const char *const all[] = {"ff1 plane",
+                                      "ff1 first pixels (plane, 32x20 f32)",
+                                      "ff1 64x40 f32",
+                                      "ff1 128x80 f32",
+                                      "ff1 256x160 f32",
+                                      "ff1 256x160 f64",
+                                      "ff1 settled (plane, 256x160 f64, contours)",
+                                      "ff1 measure at a place",
+                                      "ff1 landmarks",
+                                      "ff1 orbit strip, 2 columns"};
+    (void)state;
+    check_bench("ff1", all, 10);
+    check_bench("ff2w plane", planes, 1);
+    check_bench("ff2w 64", fields, 1);
+    program_expect(2, "bench", "viz", "--case", "ff3", "--rounds", "1", NULL);
+    program_complained("--case is \"ff3\"");
 }
 
 static void test_refusals(void **state)

@@ -200,7 +200,13 @@ static void test_read_only(void **state)
     program_expect(0, "view", "--no-window", "--from", in("other.json"), "--json", NULL);
     (void)snprintf(export, sizeof export, "export %s", in("c.pdf"));
     program_expect(2, "view", "--no-window", "--from", in("other.json"), "--exec", export, NULL);
-    program_complained("SHA-256");
+    assert_non_null(strstr(program_err, "SHA-256"));
+    /* It is told also where nobody has asked. */
+    program_expect(0, "view", "--no-window", "--from", in("other.json"), NULL);
+    assert_non_null(strstr(program_out, "accept-model takes it"));
+    /* A script may go on from there. */
+    (void)snprintf(export, sizeof export, "load %s; accept-model; say", in("other.json"));
+    program_expect(0, VIEW, "--exec", export, NULL);
     assert_int_equal(access(in("c.pdf"), F_OK), -1);
 }
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "tests/viz/view_test_model.h"
+#include "viz/view/view_jobs.h"
 #include "viz/view/view_session.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ static double compare(const view_picture *p, double *largest)
     const view_landscape *l = p->landscape;
     const dyn_slice_field *f = &p->field;
     double *x = calloc(l->plane->size, sizeof *x);
-    double energies[VIEW_TEST_TOKENS];
+    double energies[VIEW_TEST_TOKENS + 2];
     dyn_map *map = NULL;
     double worst = 0.0;
     assert_non_null(x);
@@ -148,6 +149,7 @@ static void test_findings(void **state)
 {
     (void)state;
     view *v = view_test_make();
+    view_test_do(v, "columns 12");
     view_test_do(v, "mode basins");
     view_test_do(v, "orbit on");
     view_test_do(v, "measure 0.1 0");
@@ -171,7 +173,39 @@ static void test_findings(void **state)
     assert_non_null(v->basins);
     assert_non_null(v->orbit);
     assert_true(v->has_landmarks);
+    /* They follow orbits at no more columns than the field has, and at more when that has more. */
+    assert_int_equal(v->basins->lattice.nx, 12);
+    assert_int_equal(v->orbit->columns, 12);
+    view_test_do(v, "columns 16");
+    view_settle(v);
+    assert_int_equal(v->basins->lattice.nx, 16);
+    assert_int_equal(v->orbit->columns, 16);
     view_destroy(v);
+}
+
+/* Wide tokens have coarse strips and basins, and the view says so. */
+static void test_coarse(void **state)
+{
+    static const struct {
+        size_t width, basins, orbit;
+        bool coarse;
+    } sizes[] = {
+        {96, 128, 216, false}, {97, 64, 96, true}, {255, 64, 96, true}, {256, 32, 96, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        dyn_plane plane = {.block_width = sizes[i].width};
+        const view_landscape l = {.plane = &plane};
+        view_settings s;
+        bool coarse = !sizes[i].coarse;
+        view_settings_defaults(&s);
+        assert_int_equal(view_job_columns(VIEW_SLOT_BASINS, &l, &s, &coarse), sizes[i].basins);
+        assert_int_equal(coarse, sizes[i].coarse);
+        assert_int_equal(view_job_columns(VIEW_SLOT_ORBIT, &l, &s, &coarse), sizes[i].orbit);
+        assert_int_equal(coarse, sizes[i].coarse);
+        s.columns = 24; /* what is asked for is no finer anyway */
+        assert_int_equal(view_job_columns(VIEW_SLOT_BASINS, &l, &s, &coarse), 24);
+        assert_false(coarse);
+    }
 }
 
 /* A part of a layer is looked at as a recurrent block is. */
@@ -592,15 +626,15 @@ static void test_missing_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_settles),        cmocka_unit_test(test_reuse),
-        cmocka_unit_test(test_moving_on),      cmocka_unit_test(test_findings),
-        cmocka_unit_test(test_layer),          cmocka_unit_test(test_follow),
-        cmocka_unit_test(test_follow_matters), cmocka_unit_test(test_play),
-        cmocka_unit_test(test_undo),           cmocka_unit_test(test_drags),
-        cmocka_unit_test(test_many),           cmocka_unit_test(test_no_plane),
-        cmocka_unit_test(test_not_there),      cmocka_unit_test(test_bundled),
-        cmocka_unit_test(test_sessions),       cmocka_unit_test(test_other_model),
-        cmocka_unit_test(test_missing_model),
+        cmocka_unit_test(test_settles),     cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_moving_on),   cmocka_unit_test(test_findings),
+        cmocka_unit_test(test_coarse),      cmocka_unit_test(test_layer),
+        cmocka_unit_test(test_follow),      cmocka_unit_test(test_follow_matters),
+        cmocka_unit_test(test_play),        cmocka_unit_test(test_undo),
+        cmocka_unit_test(test_drags),       cmocka_unit_test(test_many),
+        cmocka_unit_test(test_no_plane),    cmocka_unit_test(test_not_there),
+        cmocka_unit_test(test_bundled),     cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_other_model), cmocka_unit_test(test_missing_model),
     };
     kern_runtime_init();
     return cmocka_run_group_tests(tests, view_test_setup, test_folder_remove);

@@ -126,6 +126,7 @@ static void test_once(void **state)
 {
     (void)state;
     view *v = view_test_make();
+    view_test_do(v, "columns 12");
     for (size_t i = 0; i < sizeof once / sizeof *once; i++) {
         bool failed = true;
         view_test_do(v, with_path(once[i]));
@@ -262,8 +263,8 @@ static const char *const lines[][2] = {
     {"quit now", "takes no arguments"},
     {"export @x.doc", "must end in"},
     {"export @x.pdf width-mm", "without its number"},
-    {"export @x.pdf width-mm 0", "outside 60"},
-    {"export @x.pdf width-mm 99999", "outside 60"},
+    {"export @x.pdf width-mm 0", "accepted are 21.17 to 5080"},
+    {"export @x.pdf width-mm 99999", "accepted are 21.17 to 5080"},
     {"export @x.png dpi 0", "outside 18"},
     {"export @x.png dpi 99999", "outside 18"},
     {"export @x.pdf tall", "\"tall\" is no option"},
@@ -272,6 +273,7 @@ static const char *const lines[][2] = {
     {"export @no/folder/x.pdf", "no/folder"},
     {"save", "needs the path"},
     {"save @no/folder/x.json", "no/folder"},
+    {"save @x.txt", "must end in .json"},
     {"load", "needs the path"},
     {"load @none.json", "none.json"},
     {"load @a.safetensors", "a.safetensors"},
@@ -461,6 +463,7 @@ static void test_export(void **state)
     view_test_do(v, "token 1");
     view_test_do(v, with_path("load @f.pdf"));
     assert_true(view_test_same(&exported, &v->s));
+    view_test_do(v, "columns 12");
     view_test_do(v, "mode basins");
     view_test_do(v, with_path("export \"@basins and more.svg\""));
     view_destroy(v);

@@ -13,6 +13,7 @@
 
 #include "tests/viz/view_test_model.h"
 #include "viz/view/view_cache.h"
+#include "viz/view/view_command.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -413,6 +414,102 @@ static void test_the_strip_sets_and_zooms_rates(void **state)
     close_desk(&d);
 }
 
+/* Darkest of the pixels around a place. */
+static unsigned darkest(const desk *d, double x, double y)
+{
+    unsigned least = 255;
+    for (int dy = -2; dy <= 2; dy++) {
+        const unsigned char *p =
+            cairo_image_surface_get_data(d->image) +
+            (ptrdiff_t)((int)y + dy) * cairo_image_surface_get_stride(d->image) + 4 * (ptrdiff_t)x;
+        least = p[1] < least ? p[1] : least;
+    }
+    return least;
+}
+
+/* All rates come to one place, but for the first, where the token still creeps far away: the place
+ * lies in the middle of the strip all the same. When that column counts as well, it does not. */
+static void test_creeping_columns_do_not_flatten_the_strip(void **state)
+{
+    (void)state;
+    desk d = open_desk(view_test_make());
+    view_test_do(d.v, "columns 40");
+    view_test_do(d.v, "orbit on");
+    settle(&d);
+    view_orbit *o = d.v->orbit;
+    for (size_t i = 0; i < o->columns * o->values; i++) {
+        o->a[i] = i < o->values ? 10.0 + (double)i : 0.0;
+    }
+    for (size_t i = 0; i < o->columns; i++) {
+        o->period[i] = i == 0 ? 0 : 1;
+        o->exponent[i] = i == 0 ? -1e-6 : -0.5;
+    }
+    o->low = 0.0;
+    o->high = 10.0 + (double)o->values;
+    view_test_do(d.v, "rate 0.2"); /* whose line is elsewhere */
+    const viz_rect strip = rect_of(&d, "strip");
+    const double x = strip.x + 0.55 * strip.w;
+    const double y = strip.y + 16.0 + 0.5 * 0.68 * (strip.h - 31.0);
+    for (int settled = 1; settled >= 0; settled--) {
+        o->period[0] = settled == 1 ? 0 : 1;
+        view_frame_fini(d.v);
+        idle(&d);
+        assert_ptr_equal(d.v->orbit, o);
+        const unsigned ink = darkest(&d, x, y);
+        assert_true(settled == 1 ? ink < 128 : ink > 200);
+    }
+    close_desk(&d);
+}
+
+static const char *hint_at(desk *d, double x, double y)
+{
+    const ui_input input = {.x = x, .y = y};
+    show(d, &input);
+    const ui_node *node = ui_find(d->v->ui, "hover");
+    return node != NULL ? node->label : "";
+}
+
+/* The line of words tells what lies under the pointer: a token of the list, a state, the strip. */
+static void test_the_pointer_tells_what_it_is_on(void **state)
+{
+    (void)state;
+    desk d = open_desk(view_test_make());
+    double at[2];
+    char expected[64];
+    view_test_do(d.v, "step 2");
+    view_test_do(d.v, "columns 12");
+    view_test_do(d.v, "orbit on");
+    settle(&d);
+    const view_path *path = &d.v->picture->landscape->path;
+    const double *e = view_cache_energies(d.v, 2);
+    const double change = e[3] - e[VIEW_TEST_TOKENS + 3];
+    const viz_rect list = rect_of(&d, "token");
+    const char *said = hint_at(&d, list.x + 30.0, list.y + 4.5 * UI_ROW);
+    assert_non_null(strstr(said, "token 3 "));
+    assert_non_null(strstr(said, "step 2"));
+    (void)snprintf(expected, sizeof expected, "E = %s%.5g,", e[3] < 0.0 ? "\xe2\x88\x92" : "",
+                   fabs(e[3]));
+    assert_non_null(strstr(said, expected));
+    (void)snprintf(expected, sizeof expected, "E = %s%.5g,", change < 0.0 ? "\xe2\x88\x92" : "",
+                   fabs(change));
+    assert_non_null(strstr(said, expected));
+    assert_non_null(strstr(said, "|x| = "));
+    window_of(&d, path->a[1], path->b[1], at);
+    said = hint_at(&d, at[0], at[1]);
+    said = hint_at(&d, at[0], at[1]);
+    assert_non_null(strstr(said, "state 1: E = "));
+    assert_non_null(strstr(said, "off the plane"));
+    const viz_rect strip = rect_of(&d, "strip");
+    said = hint_at(&d, strip.x + 50.0, strip.y + 30.0);
+    assert_non_null(strstr(said, "token 4"));
+    assert_non_null(strstr(said, "held at step 3"));
+    assert_non_null(ui_find(d.v->ui, "strip.held"));
+    /* At the first step nothing has changed yet. */
+    view_test_do(d.v, "step 0");
+    assert_null(strstr(hint_at(&d, list.x + 30.0, list.y + 4.5 * UI_ROW), "\xce\x94"));
+    close_desk(&d);
+}
+
 /* ---- Dialogs --------------------------------------------------------------------------------- */
 
 static void test_the_palette_runs_commands(void **state)
@@ -469,6 +566,30 @@ static void test_what_lies_under_a_dialog_takes_nothing(void **state)
     assert_null(ui_find(d.v->ui, "help.close"));
     key(&d, UI_LETTER, 'd', false);
     assert_true(d.v->s.dark);
+    close_desk(&d);
+}
+
+/* The table of keys says what a key does, not what its command can do. */
+static void test_the_table_of_keys(void **state)
+{
+    (void)state;
+    desk d = open_desk(view_test_make());
+    view_test_do(d.v, "help");
+    idle(&d);
+    size_t n = 0;
+    size_t found = 0;
+    const ui_node *nodes = ui_nodes(d.v->ui, &n);
+    for (size_t i = 0; i + 1 < n; i++) {
+        if (strncmp(nodes[i].id, "help.key.", 9) == 0) {
+            found += strcmp(nodes[i].label, "Down") == 0 &&
+                     strcmp(nodes[i + 1].label, "the next token") == 0;
+            found += strcmp(nodes[i].label, "x") == 0 &&
+                     strcmp(nodes[i + 1].label, "take all started trajectories away") == 0;
+            found += strcmp(nodes[i].label, "Ctrl+Z") == 0 &&
+                     strcmp(nodes[i + 1].label, view_command_find("undo")->help) == 0;
+        }
+    }
+    assert_int_equal(found, 3);
     close_desk(&d);
 }
 
@@ -583,9 +704,12 @@ int main(void)
         cmocka_unit_test(test_shift_turns_the_plane),
         cmocka_unit_test(test_dragging_turns_the_surface),
         cmocka_unit_test(test_the_strip_sets_and_zooms_rates),
+        cmocka_unit_test(test_creeping_columns_do_not_flatten_the_strip),
+        cmocka_unit_test(test_the_pointer_tells_what_it_is_on),
         cmocka_unit_test(test_the_palette_runs_commands),
         cmocka_unit_test(test_tab_completes_in_the_palette),
         cmocka_unit_test(test_what_lies_under_a_dialog_takes_nothing),
+        cmocka_unit_test(test_the_table_of_keys),
         cmocka_unit_test(test_the_export_dialog_writes_a_figure),
         cmocka_unit_test(test_what_is_kept_is_what_would_be_drawn),
         cmocka_unit_test(test_steps_leave_the_base_alone),

@@ -112,7 +112,11 @@ static void test_refusals(void **state)
     refuses("\"layer\":", "\"new\":\t1,\n\"layer\":", "key \"new\" of the session is no setting");
     refuses("\"orbit-to\":", "\"orbit_to\":", "\"orbit-to\"");
     refuses("\"columns\":\t256", "\"columns\":\t1", "key \"columns\" of the session");
-    refuses("\"columns\":\t256", "\"columns\":\t2.5", "a number");
+    refuses("\"columns\":\t256", "\"columns\":\t2.5", "columns is \"2.5\"; accepted are whole");
+    refuses("\"columns\":\t256", "\"columns\":\t-1", "columns is \"-1\"; accepted are whole");
+    refuses("\"turn\":\t0.1", "\"turn\":\t1e999", "turn is \"inf\"; accepted are numbers");
+    refuses("[0.1, -3", "[1e999, -3", "seeds is \"inf\"");
+    refuses("[0.1, -3", "[true, -3", "\"seeds\" of the session: accepted is a list of at most");
     refuses("\"columns\":\t256", "\"columns\":\tnull", "another kind");
     refuses("\"pin\":\tfalse", "\"pin\":\t\"off\"", "a text");
     refuses("\"pin\":\tfalse", "\"pin\":\t0", "a number");

@@ -393,6 +393,90 @@ static void test_a_page_with_a_surface(void **state)
     }
 }
 
+/* The logged axis labels that begin so. */
+static size_t count_labels(const viz_log *log, const char *start)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < log->count; i++) {
+        n += log->items[i].role == VIZ_ROLE_AXIS &&
+             strncmp(log->items[i].text, start, strlen(start)) == 0;
+    }
+    return n;
+}
+
+/* Labels longer than the page has room for on one line are broken or cut, and both are there. */
+static void test_long_labels_are_on_the_page(void **state)
+{
+    (void)state;
+    static viz_placed items[128];
+    static const char *const labels[2] = {"PC 1, 45.4 % of variance  (relative to the tokens)",
+                                          "PC 2, 39.1 % of variance  (relative to the tokens)"};
+    viz_log log = {items, 128, 0};
+    double values[N * N];
+    for (size_t k = 0; k < N * N; k++) {
+        values[k] = 0.5 + 0.5 * sin(3.0 * coordinate(k % N));
+    }
+    for (int turn = 0; turn < 12; turn++) {
+        page p;
+        page_make(&p, values, (viz_camera){0.1 + 0.5236 * turn, 0.6});
+        p.panel->x.label = labels[0];
+        p.panel->y.label = labels[1];
+        log.count = 0;
+        test_viz_check_page(p.scene, 1.0, &log);
+        test_viz_check_overlaps(&log);
+        if (count_labels(&log, "PC 1") != 1 || count_labels(&log, "PC 2") != 1) {
+            fail_msg("an axis has no label at turn %d", turn);
+        }
+        page_free(&p);
+    }
+}
+
+/* What has no surface under it is not drawn, on the page's axes least of all. */
+static void test_points_beside_the_field_are_nowhere(void **state)
+{
+    (void)state;
+    double values[N * N] = {0};
+    double at[2];
+    page p;
+    page_make(&p, values, (viz_camera){0.5, 0.6});
+    const viz_frame *frame = &p.layout->frames[0];
+    assert_true(viz_surface_point(p.panel, frame, 1.0, -1.0, 0.5, &at[0], &at[1]));
+    assert_false(viz_surface_point(p.panel, frame, 1.01, 0.0, 0.5, &at[0], &at[1]));
+    assert_false(viz_surface_point(p.panel, frame, 0.0, -1.01, 0.5, &at[0], &at[1]));
+    assert_false(viz_surface_point(p.panel, frame, (double)NAN, 0.0, 0.5, &at[0], &at[1]));
+    page_free(&p);
+}
+
+/* A line is cut where it leaves the field, with the height that it has there. */
+static void test_lines_are_cut_at_the_edge(void **state)
+{
+    (void)state;
+    double values[N * N] = {0};
+    page p;
+    page_make(&p, values, (viz_camera){0.5, 0.6});
+    double from[3] = {0.0, 0.0, 0.2};
+    double to[3] = {4.0, 2.0, 0.6};
+    assert_true(viz_surface_cut(p.panel, from, to));
+    /* Leaves at x = 1, a quarter of the way. */
+    assert_true(from[0] == 0.0 && from[1] == 0.0 && from[2] == 0.2);
+    assert_true(fabs(to[0] - 1.0) < 1e-15 && fabs(to[1] - 0.5) < 1e-15);
+    assert_true(fabs(to[2] - 0.3) < 1e-15);
+    double left[3] = {-3.0, -0.5, 0.0};
+    double right[3] = {3.0, -0.5, 0.6};
+    assert_true(viz_surface_cut(p.panel, left, right));
+    assert_true(fabs(left[0] + 1.0) < 1e-15 && fabs(right[0] - 1.0) < 1e-15);
+    assert_true(fabs(left[2] - 0.2) < 1e-15 && fabs(right[2] - 0.4) < 1e-15);
+    double a[3] = {-3.0, 1.5, 0.0};
+    double b[3] = {3.0, 1.5, 0.0};
+    assert_false(viz_surface_cut(p.panel, a, b));
+    double c[3] = {1.5, 0.0, 0.0};
+    double e[3] = {0.0, 4.0, 0.0};
+    assert_false(viz_surface_cut(p.panel, c, e));
+    e[2] = (double)NAN;
+    assert_false(viz_surface_cut(p.panel, from, e));
+    page_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +490,9 @@ int main(void)
         cmocka_unit_test(test_cameras_and_panels_that_are_refused),
         cmocka_unit_test(test_parts_make_the_whole),
         cmocka_unit_test(test_a_page_with_a_surface),
+        cmocka_unit_test(test_long_labels_are_on_the_page),
+        cmocka_unit_test(test_points_beside_the_field_are_nowhere),
+        cmocka_unit_test(test_lines_are_cut_at_the_edge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

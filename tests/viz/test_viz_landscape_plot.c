@@ -187,6 +187,27 @@ static void test_more_layers(void **state)
     assert_int_not_equal(first->style.paint.index, second->style.paint.index);
     assert_int_not_equal(first->style.marker, second->style.marker);
     assert_non_null(first->legend);
+    /* The colour bar is not that of the areas. */
+    assert_non_null(strstr(scene->note, "Areas are coloured by where states go"));
+    viz_scene_destroy(scene);
+}
+
+/* A surface says what it leaves out: a map only shows less of the line. */
+static void test_states_beside(void **state)
+{
+    sample s;
+    const viz_camera camera = {0.4, 0.6};
+    (void)state;
+    prepare(&s);
+    s.a[0] = 1.5;
+    s.b[1] = -0.6;
+    viz_scene *scene = build(&s);
+    assert_null(strstr(scene->note, "beside"));
+    assert_null(strstr(scene->note, "Areas"));
+    viz_scene_destroy(scene);
+    s.data.camera = &camera;
+    scene = build(&s);
+    assert_non_null(strstr(scene->note, "2 of 4 states lie beside the surface"));
     viz_scene_destroy(scene);
 }
 
@@ -211,7 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scene),       cmocka_unit_test(test_warnings),
         cmocka_unit_test(test_refusals),    cmocka_unit_test(test_pointed_out),
-        cmocka_unit_test(test_more_layers),
+        cmocka_unit_test(test_more_layers), cmocka_unit_test(test_states_beside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

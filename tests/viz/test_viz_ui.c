@@ -33,7 +33,7 @@ typedef struct form {
     kern_status status;
 } form;
 
-static const ui_landmark flip = {0.5, "flip"};
+static const ui_landmark flip = {0.5, "flip", NULL};
 static const char *const planes[] = {"random", "PCA", "two tokens"};
 
 static void row_text(void *context, size_t i, char *out, size_t size)
@@ -216,6 +216,37 @@ static void test_slider_pointer(void **state)
     const ui_input wheel = {.x = 118, .y = 100, .wheel = -2.0};
     frame(f, &wheel);
     assert_true(fabs(f->eta - 0.98) < 1e-12);
+}
+
+/* Landmarks are named where there is room, in their brief form where that is less. */
+static void test_slider_names_landmarks(void **state)
+{
+    form *f = *state;
+    const ui_landmark marks[] = {
+        {0.6, "flip", NULL}, {0.95, "Neimark\xe2\x80\x93Sacker", "NS"}, {1.5, "beyond", NULL}};
+    f->range.landmarks = marks;
+    f->range.n_landmarks = 3;
+    idle(f);
+    const ui_node *slider = ui_find(f->u, "eta");
+    const ui_node *first = ui_find(f->u, "eta.mark.0");
+    const ui_node *second = ui_find(f->u, "eta.mark.1");
+    assert_non_null(first);
+    assert_non_null(second);
+    assert_string_equal(first->label, "flip");
+    assert_string_equal(second->label, "NS");
+    assert_null(ui_find(f->u, "eta.mark.2"));
+    /* Over their ticks, within the slider, and apart. */
+    const double track = slider->rect.w - 16.0;
+    const double ticks[] = {slider->rect.x + 8.0 + 0.6 * track,
+                            slider->rect.x + 8.0 + 0.95 * track};
+    assert_true(first->rect.x <= ticks[0] && ticks[0] <= first->rect.x + first->rect.w);
+    assert_true(second->rect.x <= ticks[1] && ticks[1] <= second->rect.x + second->rect.w);
+    assert_true(second->rect.x + second->rect.w <= slider->rect.x + slider->rect.w);
+    assert_true(second->rect.x >= first->rect.x + first->rect.w - 7.0);
+    /* A value at a landmark tells so in any case. */
+    f->eta = 0.6;
+    idle(f);
+    assert_non_null(strstr(ui_find(f->u, "eta")->value, "flip"));
 }
 
 static void test_slider_keys(void **state)
@@ -482,14 +513,23 @@ static void test_label_is_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FORM(test_button),        WITH_FORM(test_toggle),
-        WITH_FORM(test_tab_order),     WITH_FORM(test_slider_pointer),
-        WITH_FORM(test_slider_keys),   WITH_FORM(test_slider_typed),
-        WITH_FORM(test_slider_scales), WITH_FORM(test_choice),
-        WITH_FORM(test_choice_keys),   WITH_FORM(test_choice_closes),
-        WITH_FORM(test_list),          WITH_FORM(test_field),
-        WITH_FORM(test_enter_is_told), WITH_FORM(test_keys_left_over),
-        WITH_FORM(test_canvas),        WITH_FORM(test_faults),
+        WITH_FORM(test_button),
+        WITH_FORM(test_toggle),
+        WITH_FORM(test_tab_order),
+        WITH_FORM(test_slider_pointer),
+        WITH_FORM(test_slider_names_landmarks),
+        WITH_FORM(test_slider_keys),
+        WITH_FORM(test_slider_typed),
+        WITH_FORM(test_slider_scales),
+        WITH_FORM(test_choice),
+        WITH_FORM(test_choice_keys),
+        WITH_FORM(test_choice_closes),
+        WITH_FORM(test_list),
+        WITH_FORM(test_field),
+        WITH_FORM(test_enter_is_told),
+        WITH_FORM(test_keys_left_over),
+        WITH_FORM(test_canvas),
+        WITH_FORM(test_faults),
         WITH_FORM(test_label_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,6 +163,7 @@ bool ui_toggle(ui *u, const char *id, viz_rect rect, const char *label, bool *on
 typedef struct ui_landmark {
     double at;
     const char *label;
+    const char *brief; /* written where the label has no room; or NULL */
 } ui_landmark;
 
 typedef struct ui_range {
@@ -178,7 +179,8 @@ typedef struct ui_range {
 /* Dragging, the wheel, arrows (a hundredth of the range, or `step`), Page keys (a tenth), Home and
  * End move it; digits typed on the focused slider and Enter set it, Escape gives that up. Changes
  * *value and returns true when the value changed; a value outside the range is shown at its end and
- * left alone until then. */
+ * left alone until then. Landmarks are named above their ticks, in labels ID.mark.0, …, where there
+ * is room behind label and value; the one nearest to the value is named there else. */
 bool ui_slider(ui *u, const char *id, viz_rect rect, const ui_range *range, double *value);
 
 /* One of n texts: a button that opens a list. Arrows change it without opening. */
@@ -192,6 +194,7 @@ typedef struct ui_rows {
     void (*text)(void *context, size_t i, char *out, size_t size);
     bool (*mark)(void *context, size_t i, viz_rgb *colour); /* NULL: no marks */
     void *context;
+    size_t *hovered; /* gets the row under the pointer, SIZE_MAX for none; NULL: is not asked for */
 } ui_rows;
 
 bool ui_list(ui *u, const char *id, viz_rect rect, const char *label, const ui_rows *rows,

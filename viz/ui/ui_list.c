@@ -92,8 +92,11 @@ bool ui_list(ui *u, const char *id, viz_rect rect, const char *label, const ui_r
         *offset -= 3.0 * ROW * in->wheel;
     }
     settle_offset(offset, rect, rows->n, *index, moved);
+    const size_t at = touch.hot ? (size_t)((in->y - rect.y + *offset) / ROW) : SIZE_MAX;
+    if (rows->hovered != NULL) {
+        *rows->hovered = at < rows->n ? at : SIZE_MAX;
+    }
     if (touch.hot && in->pressed) {
-        const size_t at = (size_t)((in->y - rect.y + *offset) / ROW);
         *index = at < rows->n ? at : *index;
     }
     ui_face(u, node, 0.0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Sliders. The upper half of the rectangle holds label and value, the lower one the track with its
- * landmarks.
+ * Sliders. The upper half of the rectangle holds label, value, and the landmarks' names, the lower
+ * one the track.
  */
 #include "viz/ui/ui_internal.h"
 
@@ -9,6 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Names that are placed at most, and air on both sides of a text (that of ui_label). */
+enum { UI_MARKS_MAX = 8 };
+#define AIR 7.0
 
 static double clamp(double x, double low, double high)
 {
@@ -140,20 +144,111 @@ static void draw_track(ui *u, const ui_node *node, const ui_range *r, viz_rect t
     ui_face(u, &thumb, 0.9);
 }
 
-/* Value, unit, and the landmark nearest on the track, which names what the mark means. */
-static void describe(const ui_range *r, double value, char *out, size_t size)
+static bool has_place(const ui_range *r, const ui_landmark *l)
+{
+    return l->at >= r->low && l->at <= r->high;
+}
+
+/* Value, unit, and the landmark nearest on the track, which names what the mark means. Returns the
+ * bytes before the landmark. */
+static size_t describe(const ui_range *r, double value, char *out, size_t size)
 {
     const ui_landmark *near = NULL;
     for (size_t i = 0; i < r->n_landmarks; i++) {
         const ui_landmark *l = &r->landmarks[i];
-        if (fabs(place_of(r, l->at) - place_of(r, value)) <= 0.02 && l->at >= r->low &&
-            l->at <= r->high) {
+        if (has_place(r, l) && fabs(place_of(r, l->at) - place_of(r, value)) <= 0.02) {
             near = l;
         }
     }
-    (void)snprintf(out, size, "%.4g%s%s%s%s", value, r->unit != NULL ? " " : "",
-                   r->unit != NULL ? r->unit : "", near != NULL ? " · " : "",
-                   near != NULL ? near->label : "");
+    const int n = snprintf(out, size, "%.4g%s%s", value, r->unit != NULL ? " " : "",
+                           r->unit != NULL ? r->unit : "");
+    const size_t used = n < 0 ? 0 : (size_t)fmin((double)n, (double)size - 1.0);
+    if (near != NULL) {
+        (void)snprintf(out + used, size - used, " · %s", near->label);
+    }
+    return used;
+}
+
+/* ---- Names of landmarks ---------------------------------------------------------------------- */
+
+typedef struct names {
+    viz_rect row; /* what is free: the right part of the upper half */
+    viz_rect taken[UI_MARKS_MAX];
+    size_t n;
+} names;
+
+static bool is_free(const names *t, viz_rect a)
+{
+    bool is = a.x >= t->row.x && a.x + a.w <= t->row.x + t->row.w;
+    for (size_t i = 0; i < t->n; i++) {
+        const viz_rect b = t->taken[i];
+        is = is && (a.x + AIR >= b.x + b.w || a.x + a.w <= b.x + AIR);
+    }
+    return is;
+}
+
+/* A name stands in the middle over its tick, or at the row's end, or beside it; always with the
+ * tick below it. */
+static bool find_room(const names *t, double tick, double width, viz_rect *out)
+{
+    const double middle = tick - 0.5 * width;
+    const double last = t->row.x + t->row.w - width;
+    const double lefts[] = {middle, fmin(fmax(middle, t->row.x), last), tick - width + AIR,
+                            tick - AIR};
+    for (size_t i = 0; i < sizeof lefts / sizeof *lefts; i++) {
+        *out = (viz_rect){lefts[i], t->row.y, width, t->row.h};
+        if (tick >= lefts[i] && tick <= lefts[i] + width && is_free(t, *out)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Names as many landmarks as have room; true when all have. */
+static bool name_landmarks(ui *u, const char *id, const ui_range *r, viz_rect track, names *t)
+{
+    bool all = true;
+    for (size_t i = 0; i < r->n_landmarks && t->n < UI_MARKS_MAX; i++) {
+        const ui_landmark *l = &r->landmarks[i];
+        const char *const forms[] = {l->label, l->brief};
+        const double tick = track.x + track.w * place_of(r, l->at);
+        bool named = !has_place(r, l);
+        for (size_t k = 0; k < 2 && !named && forms[k] != NULL; k++) {
+            char name[UI_ID_MAX];
+            viz_rect rect;
+            const double width = ceil(ui_text_width(u, forms[k], strlen(forms[k]))) + 2.0 * AIR;
+            if (find_room(t, tick, width, &rect)) {
+                (void)snprintf(name, sizeof name, "%.20s.mark.%u", id, (unsigned)i);
+                ui_label(u, name, rect, forms[k], UI_FAINT);
+                t->taken[t->n++] = rect;
+                named = true;
+            }
+        }
+        all = all && named;
+    }
+    return all;
+}
+
+/* Label and value at the left, then names. Where names or the label have no room, the value alone
+ * tells what landmark it is at. */
+static void draw_words(ui *u, const ui_node *node, const ui_range *r, viz_rect track, size_t bare)
+{
+    const bool typing = ui_same(u->edit.id, node->id);
+    const viz_rect rect = {node->rect.x, node->rect.y, node->rect.w, 0.5 * node->rect.h};
+    const double label = ui_text_width(u, r->label, strlen(r->label)) + AIR;
+    char value[UI_TEXT_MAX];
+    (void)snprintf(value, sizeof value, "%.*s", typing ? (int)sizeof value - 1 : (int)bare,
+                   typing ? u->edit.text : node->value);
+    const double width = ui_text_width(u, value, strlen(value)) + AIR;
+    const double used = label + width + AIR;
+    names t = {.row = {rect.x + used, rect.y, rect.w - used, rect.h}};
+    const bool all = name_landmarks(u, node->id, r, track, &t);
+    if (!all && !typing && t.n == 0) {
+        (void)snprintf(value, sizeof value, "%s", node->value);
+    }
+    ui_text(u, (viz_rect){rect.x, rect.y, label + AIR, rect.h}, r->label, UI_PLAIN, 0.0);
+    ui_text(u, (viz_rect){rect.x + label, rect.y, rect.w - label, rect.h}, value,
+            typing ? UI_STRONG : UI_PLAIN, 0.0);
 }
 
 bool ui_slider(ui *u, const char *id, viz_rect rect, const ui_range *range, double *value)
@@ -168,14 +263,8 @@ bool ui_slider(ui *u, const char *id, viz_rect rect, const ui_range *range, doub
     node->low = range->low;
     node->high = range->high;
     node->now = *value;
-    describe(range, *value, node->value, sizeof node->value);
-    const bool typing = ui_same(u->edit.id, id);
-    const char *value_text = typing ? u->edit.text : node->value;
-    /* The value is worth more than the label where there is not room for both. */
-    const double left = rect.w - ui_text_width(u, value_text, strlen(value_text)) - 14.0;
-    ui_text(u, (viz_rect){rect.x, rect.y, left, half}, range->label, UI_PLAIN, 0.0);
-    ui_text(u, (viz_rect){rect.x, rect.y, rect.w, half}, value_text, typing ? UI_STRONG : UI_PLAIN,
-            1.0);
+    const size_t bare = describe(range, *value, node->value, sizeof node->value);
+    draw_words(u, node, range, track, bare);
     draw_track(u, node, range, track, *value);
     return changed;
 }

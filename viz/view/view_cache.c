@@ -145,8 +145,11 @@ static bool same_ground(const view_scene_key *a, const view_scene_key *b)
            same_looks(&a->s, &b->s, true);
 }
 
-/* Points of a page's height from which its note is shown. */
+/* Points of a page's height from which its note is shown below, and what a note beside the colour
+ * bar takes at least. */
 #define NOTE_HEIGHT 340.0
+#define SIDE_WIDTH  80.0
+#define SIDE_GAP    12.0
 
 /* ---- Making the scene and its layers --------------------------------------------------------- */
 
@@ -162,13 +165,33 @@ static kern_status make_scene(viz_scene **out, const view_scene_key *key, kern_e
     KERN_TRY(view_picture_scene(out, key->picture, &key->s, &page, err));
     viz_scene *scene = *out;
     scene->n_panels = scene->n_panels > 0 ? 1 : 0;
-    scene->note = key->height < NOTE_HEIGHT ? NULL : scene->note;
     if (scene->n_panels == 1 && !scene->panels[0].surface) {
         scene->panels[0].x.lo = key->range[0];
         scene->panels[0].x.hi = key->range[1];
         scene->panels[0].y.lo = key->range[2];
         scene->panels[0].y.hi = key->range[3];
     }
+    return KERN_OK;
+}
+
+/* The note of a low page, in what is free at the right when there is enough. */
+static kern_status draw_side_note(const view_cache *c, cairo_t *cr, kern_error *err)
+{
+    const viz_layout *l = c->layout;
+    const double left = l->bar.x + l->bar_width + SIDE_GAP;
+    const viz_place place = {.x = left, .y = l->bar.y, .wrap = c->key.width - VIZ_PAGE_PAD - left};
+    double width;
+    double height;
+    viz_canvas canvas;
+    if (c->note == NULL || l->bar_width == 0.0 || place.wrap < SIDE_WIDTH) {
+        return KERN_OK;
+    }
+    KERN_TRY(viz_canvas_init(&canvas, cr, c->scene, NULL, err));
+    viz_canvas_measure(&canvas, VIZ_ROLE_NOTE, c->note, place.wrap, &width, &height);
+    if (place.y + height <= c->key.height) {
+        viz_canvas_text(&canvas, VIZ_ROLE_NOTE, c->note, &place);
+    }
+    viz_canvas_fini(&canvas);
     return KERN_OK;
 }
 
@@ -187,6 +210,9 @@ static cairo_surface_t *make_image(const view_cache *c, unsigned layers, kern_st
     }
     cairo_scale(cr, c->key.sx, c->key.sy);
     *status = viz_draw_layers(cr, c->scene, c->layout, layers, NULL, err);
+    if (*status == KERN_OK && (layers & VIZ_DRAW_AROUND) != 0) {
+        *status = draw_side_note(c, cr, err);
+    }
     cairo_destroy(cr);
     cairo_surface_flush(image);
     return image;
@@ -254,6 +280,8 @@ static kern_status renew(view_cache *c, const view_scene_key *key, bool ground, 
     viz_scene_destroy(c->scene);
     c->scene = scene;
     c->key.s = key->s;
+    c->note = key->height < NOTE_HEIGHT ? scene->note : NULL;
+    scene->note = c->note != NULL ? NULL : scene->note;
     if (ground) {
         return KERN_OK;
     }
@@ -390,7 +418,7 @@ static bool have_map(view_cache *c, view_subject *subject)
         c->map = NULL;
         return false;
     }
-    c->energies = calloc(subject->n, sizeof *c->energies);
+    c->energies = calloc(2 * subject->n, sizeof *c->energies);
     return c->energies != NULL;
 }
 
@@ -410,10 +438,18 @@ const double *view_cache_energies(view *v, size_t step)
     view_picture_release(c->energies_of);
     c->energies_of = view_picture_keep(v->picture);
     c->energies_step = step;
-    c->map->kind->block_energies(c->map, path->states + step * c->map->size, c->energies);
+    const size_t n = v->subject->n;
+    const double *state = path->states + step * c->map->size;
+    c->map->kind->block_energies(c->map, state, c->energies);
+    if (step > 0) {
+        c->map->kind->block_energies(c->map, state - c->map->size, c->energies + n);
+    }
+    for (size_t i = 0; step == 0 && i < n; i++) {
+        c->energies[n + i] = (double)NAN;
+    }
     c->low_energy = HUGE_VAL;
     c->high_energy = -HUGE_VAL;
-    for (size_t i = 0; i < v->subject->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (isfinite(c->energies[i])) {
             c->low_energy = fmin(c->low_energy, c->energies[i]);
             c->high_energy = fmax(c->high_energy, c->energies[i]);

@@ -34,6 +34,7 @@ typedef struct view_cache {
     viz_scene *scene; /* NULL: there is nothing to show, for the reason in `why` */
     viz_layout *layout;
     char y_label[VIEW_LABEL]; /* of a low map */
+    const char *note;         /* of the scene, where it has no room below; or NULL */
     cairo_surface_t *base, *around;
     kern_error why;
     double zoom; /* logical units per point of the page */
@@ -50,7 +51,7 @@ typedef struct view_cache {
     view_subject *map_of;      /* kept */
     view_picture *energies_of; /* kept */
     size_t energies_step;
-    double *energies; /* n of map_of */
+    double *energies; /* n of map_of, and n at the step before */
     double low_energy, high_energy;
     /* The orbit strip's points. */
     cairo_surface_t *strip;
@@ -87,8 +88,9 @@ double view_cache_energy(const view_cache *c, const double place[2]);
 /* The range that the axes cover, or will when the field asked for is there. */
 void view_cache_range(const view *v, double range[4]);
 
-/* Energies of the subject's tokens at the trajectory's state `step`, kept until one of them
- * changes; NULL where the map has none or there is no picture. */
+/* Energies of the subject's n tokens at the trajectory's state `step`, and behind them those at the
+ * step before (NaN for step 0), kept until one of them changes; NULL where the map has none or
+ * there is no picture. */
 const double *view_cache_energies(view *v, size_t step);
 
 #endif

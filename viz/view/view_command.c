@@ -4,6 +4,7 @@
 #include "viz/view/view_command_runs.h"
 #include "viz/viz_text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,6 +78,45 @@ static const view_command commands[] = {
 const view_command *view_command_at(size_t i)
 {
     return i < sizeof commands / sizeof *commands ? &commands[i] : NULL;
+}
+
+const char *view_command_key_help(const view_command *command)
+{
+    static const struct {
+        const char *key, *help;
+    } keys[] = {{"Down", "the next token"},
+                {"Up", "the token before"},
+                {"Right", "the next step"},
+                {"Left", "the step before"},
+                {"Home", "the first step"},
+                {"End", "the last step"},
+                {"Space", "go through the steps, or stop"},
+                {"c", "centre the plane on this state"},
+                {"x", "take all started trajectories away"},
+                {"+", "zoom in"},
+                {"=", "the same where + needs Shift"},
+                {"-", "zoom out"},
+                {"]", "turn the axes by 15°"},
+                {"[", "turn them back by 15°"},
+                {"f", "show the whole trajectory"},
+                {"1", "draw the energy as a map"},
+                {"2", "draw the energy as a surface"},
+                {"3", "draw where states go"},
+                {"d", "dark or light page"},
+                {"t", "the field follows the step, or not"},
+                {"o", "orbit strip on or off"},
+                {"p", "hold the scales behind the norm, or not"},
+                {"q", "second-order model on or off"},
+                {"Ctrl+=", "larger texts and widgets"},
+                {"Ctrl+R", "settings as at the start"},
+                {"Ctrl+E", "write the figure to a file"},
+                {"h", "this table"}};
+    for (size_t i = 0; command->key != NULL && i < sizeof keys / sizeof *keys; i++) {
+        if (strcmp(keys[i].key, command->key) == 0) {
+            return keys[i].help;
+        }
+    }
+    return command->help;
 }
 
 static bool same_name(const char *a, const char *b)
@@ -249,12 +289,33 @@ kern_status view_run_reset(view *v, const char *arguments, kern_error *err)
     return KERN_OK;
 }
 
+/* Where the token loses its rest as the rate grows: "; it rests up to rate 8.11, where …". */
+static void tell_rest(const view *v, char out[VIEW_LABEL])
+{
+    const view_landmarks *l = &v->landmarks;
+    out[0] = '\0';
+    if (!v->has_landmarks || !l->found) {
+        return;
+    }
+    if (!isfinite(l->lost)) {
+        (void)snprintf(out, VIEW_LABEL, "; its rest is stable at every rate");
+    } else if (!(l->lost > 0.0)) {
+        (void)snprintf(out, VIEW_LABEL, "; its rest is stable at no rate");
+    } else {
+        const char *how = l->flip <= l->ns ? "a multiplier passes \xe2\x88\x921"
+                                           : "a pair of multipliers leaves the unit circle";
+        (void)snprintf(out, VIEW_LABEL, "; its rest is stable up to rate %.6g, where %s", l->lost,
+                       how);
+    }
+}
+
 /* What is shown, in a sentence. */
 kern_status view_run_say(view *v, const char *arguments, kern_error *err)
 {
     char markup[2 * VIEW_LABEL];
     char plain[2 * VIEW_LABEL];
     char point[VIEW_LABEL] = "";
+    char rest[VIEW_LABEL];
     KERN_TRY(view_args_none("say", arguments, err));
     if (v->picture == NULL) {
         return kern_raise(err, KERN_NOT_FOUND, "there is no picture yet to tell of");
@@ -267,10 +328,12 @@ kern_status view_run_say(view *v, const char *arguments, kern_error *err)
         (void)snprintf(point, sizeof point, "; at step %zu of %zu it is %.5g", v->s.step,
                        l->path.n - 1, l->path.energy[v->s.step]);
     }
-    view_say(v, false,
-             "%.160s, plane %s about step %zu: from %.5g at (%.3g, %.3g) to %.5g at (%.3g, %.3g)%s",
-             plain, dyn_plane_kind_name(dyn_plane_kind_at((size_t)l->settings.plane)), l->at,
-             f->low, f->low_at[0], f->low_at[1], f->high, f->high_at[0], f->high_at[1], point);
+    tell_rest(v, rest);
+    view_say(
+        v, false,
+        "%.160s, plane %s about step %zu: from %.5g at (%.3g, %.3g) to %.5g at (%.3g, %.3g)%s%s",
+        plain, dyn_plane_kind_name(dyn_plane_kind_at((size_t)l->settings.plane)), l->at, f->low,
+        f->low_at[0], f->low_at[1], f->high, f->high_at[0], f->high_at[1], point, rest);
     return KERN_OK;
 }
 

@@ -28,6 +28,9 @@ typedef struct view_command {
  * one after another, of which the first says what it is. */
 const view_command *view_command_at(size_t i);
 
+/* What a row's key does, where that is not what its help says of the command; else its help. */
+const char *view_command_key_help(const view_command *command);
+
 /* The first row called `name`, in which '-' and '_' are the same; NULL when there is none. */
 const view_command *view_command_find(const char *name);
 

@@ -27,13 +27,15 @@ typedef struct figure {
     double dpi;   /* 0: the default */
 } figure;
 
-/* The page's own complaint, before long work begins. */
-static kern_status check_width(double width, kern_error *err)
+/* Limits of the page in the unit that is written, before long work begins. */
+static kern_status check_width(double millimetres, kern_error *err)
 {
-    viz_scene *page = NULL;
-    KERN_TRY(viz_scene_create(&page, width, width, err));
-    viz_scene_destroy(page);
-    return KERN_OK;
+    const double points = viz_scene_points(millimetres);
+    return points >= VIZ_PAGE_MIN && points <= VIZ_PAGE_MAX
+               ? KERN_OK
+               : kern_raise(err, KERN_INVALID_ARGUMENT, "width-mm is %g; accepted are %.4g to %g",
+                            millimetres, VIZ_PAGE_MIN / viz_scene_points(1.0),
+                            VIZ_PAGE_MAX / viz_scene_points(1.0));
 }
 
 static kern_status check_dpi(double dpi, kern_error *err)
@@ -65,7 +67,7 @@ static kern_status read_figure(figure *f, const view_args *args, kern_error *err
         KERN_TRY(view_args_real(&value, name, args->text[i + 1], err));
         if (width) {
             f->width = viz_scene_points(value);
-            KERN_TRY(check_width(f->width, err));
+            KERN_TRY(check_width(value, err));
         } else {
             f->dpi = value;
             KERN_TRY(check_dpi(value, err));
@@ -135,6 +137,12 @@ kern_status view_run_save(view *v, const char *arguments, kern_error *err)
     view_session session = {.settings = v->s};
     KERN_TRY(view_may_write(v, err));
     KERN_TRY(view_args_path(path, "save", arguments, err));
+    if (!view_session_is_path(path)) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "the session file \"%.200s\" must end in .json, by which it is known "
+                          "when it is opened",
+                          path);
+    }
     (void)snprintf(session.model_sha256, sizeof session.model_sha256, "%s", v->subject->sha256);
     KERN_TRY(view_session_write(&text, &session, err));
     const kern_status status = write_text(path, text, err);

@@ -23,6 +23,7 @@ typedef struct view_desk {
     /* Words of the choices, which the widgets borrow until the frame's end. */
     const char *words[VIEW_DESK_CHOICES][VIEW_DESK_WORDS];
     size_t n_choices;
+    char hint[256]; /* what a part has to say about what is under the pointer; or empty */
 } view_desk;
 
 /* Runs a command line, or sets a setting; a failure goes to the user. */
@@ -49,6 +50,13 @@ void view_frame_over(view_desk *d);
 /* Height of the dock in a window of this height: without the energies where there is little room.
  */
 double view_frame_dock_height(double window);
+
+/* A number of the words: few digits, with a typographic minus sign. */
+const char *view_desk_number(char out[32], double x);
+
+/* Says of a token, as the hint, its energy at the step pointed out, how far that step took it, and
+ * the length of its state. */
+void view_desk_token(view_desk *d, size_t token);
 
 /* Takes the pointer and the keys of the picture. */
 void view_frame_point(view_desk *d, const ui_canvas_event *event);

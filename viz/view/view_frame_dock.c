@@ -14,7 +14,7 @@
 #define BUTTONS   150.0
 #define TRACK     8.0   /* between the ends of a slider and of its track */
 #define ROOMY     560.0 /* window height from which energies are drawn */
-#define NARROW    300.0 /* slider that takes a short label only */
+#define NARROW    300.0 /* slider that takes a short label and no c/σ */
 #define RATE_LOW  0.05
 #define RATE_HIGH 10.0
 #define RATE_MOST 1000.0
@@ -144,7 +144,7 @@ static void draw_buttons(view_desk *d, viz_rect row)
 static void draw_steps(view_desk *d, viz_rect rect)
 {
     view *v = d->v;
-    const ui_landmark trained = {(double)v->subject->trained, "trained"};
+    const ui_landmark trained = {(double)v->subject->trained, "trained", NULL};
     const ui_range range = {.high = fmax(1.0, (double)view_last_step(v->subject, &v->s)),
                             .step = 1.0,
                             .label = "step",
@@ -162,18 +162,18 @@ static size_t collect_landmarks(const view *v, ui_landmark out[4])
 {
     const view_landmarks *l = &v->landmarks;
     size_t n = 0;
-    out[n++] = (ui_landmark){1.0, "trained"};
+    out[n++] = (ui_landmark){1.0, "trained", NULL};
     if (!v->has_landmarks || !l->found) {
         return n;
     }
     if (isfinite(l->flip)) {
-        out[n++] = (ui_landmark){l->flip, "flip"};
+        out[n++] = (ui_landmark){l->flip, "flip", NULL};
     }
     if (isfinite(l->ns)) {
-        out[n++] = (ui_landmark){l->ns, "Neimark–Sacker"};
+        out[n++] = (ui_landmark){l->ns, "Neimark–Sacker", "NS"};
     }
     if (isfinite(l->lost) && l->lost != l->flip && l->lost != l->ns) {
-        out[n++] = (ui_landmark){l->lost, "stability lost"};
+        out[n++] = (ui_landmark){l->lost, "stability lost", "lost"};
     }
     return n;
 }
@@ -193,7 +193,7 @@ static void draw_rate(view_desk *d, viz_rect rect)
     for (size_t i = 0; i < range.n_landmarks; i++) {
         range.high = fmin(fmax(range.high, 1.25 * marks[i].at), RATE_MOST);
     }
-    if (v->has_landmarks && isfinite(l->eta) && isfinite(l->sigma)) {
+    if (rect.w >= NARROW && v->has_landmarks && isfinite(l->eta) && isfinite(l->sigma)) {
         (void)snprintf(unit, sizeof unit, "×  (c/σ = %.4g)", rate * l->eta / l->sigma);
     }
     range.unit = unit;

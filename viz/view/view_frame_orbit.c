@@ -25,12 +25,87 @@
 #define NARROWEST 1e-9 /* range of rates, of its middle */
 #define MOST      1000.0
 #define MARGIN    0.06 /* of the values, above and below */
+#define LEAST     1e-3 /* of the picture's axis, that a strip shows */
+#define ALIKE     0.5  /* of the range of both halves of a settled column, at least common */
+#define WORDS     18.0 /* a line of words at the left */
 
 typedef struct strip {
     const view_orbit *orbit; /* or NULL */
     viz_rect plot, exponents;
     double from, to;
+    double axis;      /* length of the picture's first axis */
+    double low, high; /* of the values of columns that have settled, or of all when none has */
 } strip;
+
+/* ---- What has settled ------------------------------------------------------------------------ */
+
+static void widen(double range[2], const double *a, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        if (isfinite(a[k])) {
+            range[0] = fmin(range[0], a[k]);
+            range[1] = fmax(range[1], a[k]);
+        }
+    }
+}
+
+/* Steps that shrink by e^λ each have |last| / (1 − e^λ) still to go, at most. */
+static bool is_near_rest(const strip *s, size_t column)
+{
+    const view_orbit *o = s->orbit;
+    const double *a = o->a + column * o->values;
+    if (o->values < 2 || !(o->exponent[column] < 0.0)) {
+        return false;
+    }
+    const double last = fabs(a[o->values - 1] - a[o->values - 2]);
+    return last <= LEAST * s->axis * -expm1(o->exponent[column]);
+}
+
+/* A column with a period has settled, and one about to rest. Any other has, when its values range
+ * over much the same before and after their middle, as on a closed curve or in chaos: on the way to
+ * rest the later half lies elsewhere, or in a part of the range. */
+static bool has_settled(const strip *s, size_t column)
+{
+    const view_orbit *o = s->orbit;
+    const double *a = o->a + column * o->values;
+    const size_t half = o->values / 2;
+    double first[2] = {HUGE_VAL, -HUGE_VAL};
+    double second[2] = {HUGE_VAL, -HUGE_VAL};
+    if (o->period[column] > 0 || is_near_rest(s, column)) {
+        return true;
+    }
+    for (size_t k = 0; k < o->values; k++) {
+        if (!isfinite(a[k])) {
+            return false;
+        }
+    }
+    widen(first, a, half);
+    widen(second, a + half, o->values - half);
+    const double both = fmin(first[1], second[1]) - fmax(first[0], second[0]);
+    const double all = fmax(first[1], second[1]) - fmin(first[0], second[0]);
+    return both > ALIKE * all;
+}
+
+/* The others are cut at the ends of this range: an orbit that creeps would flatten the rest. */
+static void find_range(strip *s)
+{
+    const view_orbit *o = s->orbit;
+    double range[2] = {HUGE_VAL, -HUGE_VAL};
+    for (size_t i = 0; i < o->columns; i++) {
+        if (has_settled(s, i)) {
+            widen(range, o->a + i * o->values, o->values);
+        }
+    }
+    s->low = range[0] <= range[1] ? range[0] : o->low;
+    s->high = range[0] <= range[1] ? range[1] : o->high;
+    /* What differs by less than this is at one place of the map. */
+    const double middle = 0.5 * (s->low + s->high);
+    const double half = 0.5 * fmax(s->high - s->low, LEAST * s->axis);
+    s->low = middle - half;
+    s->high = middle + half;
+}
+
+/* ---- Places ---------------------------------------------------------------------------------- */
 
 static double strip_x(const strip *s, double rate)
 {
@@ -51,7 +126,7 @@ static void stamp_points(cairo_t *cr, const strip *s)
     const view_orbit *o = s->orbit;
     const double step =
         s->plot.w * (o->to - o->from) / ((s->to - s->from) * fmax(1.0, (double)(o->columns - 1)));
-    const double w = fmin(fmax(step, 1.0), 8.0);
+    const double w = fmin(fmax(step, 1.0), 16.0);
     for (size_t i = 0; i < o->columns; i++) {
         const double x = strip_x(s, o->rate[i]);
         if (!(x >= s->plot.x && x <= s->plot.x + s->plot.w)) {
@@ -60,8 +135,10 @@ static void stamp_points(cairo_t *cr, const strip *s)
         for (size_t k = 0; k < o->values; k++) {
             const double a = o->a[i * o->values + k];
             if (isfinite(a)) {
-                const double y = strip_y(s->plot, o->low, o->high, a);
-                cairo_rectangle(cr, x - 0.5 * w, y - 0.6, w, 1.2);
+                const double y = strip_y(s->plot, s->low, s->high, a);
+                if (y >= s->plot.y && y <= s->plot.y + s->plot.h) {
+                    cairo_rectangle(cr, x - 0.5 * w, y - 0.6, w, 1.2);
+                }
             }
         }
     }
@@ -234,11 +311,58 @@ static void describe(const view_desk *d, const strip *s, char *out, size_t size)
     }
     if (o->period[near] > 0) {
         (void)snprintf(out, size, "period %zu", o->period[near]);
+    } else if (is_near_rest(s, near)) {
+        (void)snprintf(out, size, "close to rest");
+    } else if (!has_settled(s, near)) {
+        (void)snprintf(out, size, "not settled");
     } else if (o->exponent[near] > 0.0) {
         (void)snprintf(out, size, "no period to 64, λ > 0");
     } else {
         (void)snprintf(out, size, "no period to 64");
     }
+}
+
+/* What the strip holds: the token, and where those before it are. */
+static void explain(view_desk *d)
+{
+    const view *v = d->v;
+    if (v->picture == NULL) {
+        return;
+    }
+    const view_landscape *l = v->picture->landscape;
+    const size_t token = l->token == MODEL_SLICE_SUM ? l->subject->n - 1 : l->token;
+    (void)snprintf(
+        d->hint, sizeof d->hint,
+        "coordinate a of token %zu at each rate, after a transient; the tokens before it "
+        "held at step %zu, scales pinned; what has not settled is cut",
+        token, l->at);
+}
+
+/* At the left of the strip, as many lines as there is room for. */
+static void draw_words(view_desk *d, const strip *s, double x)
+{
+    const view *v = d->v;
+    const char *const ids[] = {"strip.from", "strip.period", "strip.radius", "strip.held"};
+    char lines[4][64] = {"", "", "", ""};
+    (void)snprintf(lines[0], sizeof lines[0], "rates %.4g to %.4g", s->from, s->to);
+    describe(d, s, lines[1], sizeof lines[1]);
+    if (v->has_landmarks && v->landmarks.found) {
+        (void)snprintf(lines[2], sizeof lines[2], "largest |μ| %.4g", v->landmarks.spectral_radius);
+    }
+    if (v->picture != NULL) {
+        (void)snprintf(lines[3], sizeof lines[3], "prefix held, step %zu",
+                       v->picture->landscape->at);
+    }
+    double y = s->plot.y;
+    for (size_t i = 0; i < 4; i++) {
+        if (lines[i][0] != '\0' && y + WORDS <= s->exponents.y + 2.0) {
+            ui_label(d->u, ids[i], (viz_rect){x, y, BUTTONS, WORDS}, lines[i],
+                     i == 0 || i == 3 ? UI_FAINT : UI_PLAIN);
+            y += WORDS;
+        }
+    }
+    ui_label(d->u, "strip.exponent", (viz_rect){x, s->exponents.y, BUTTONS, s->exponents.h},
+             "exponent", UI_FAINT);
 }
 
 /* ---- The pointer ----------------------------------------------------------------------------- */
@@ -263,6 +387,12 @@ static void zoom(view_desk *d, const strip *s, double x, double factor)
     }
 }
 
+static double axis_of(const view *v)
+{
+    const dyn_slice_range *r = v->picture != NULL ? &v->picture->landscape->range : NULL;
+    return r != NULL ? r->a_high - r->a_low : 0.0;
+}
+
 void view_frame_orbit(view_desk *d, viz_rect area)
 {
     const view *v = d->v;
@@ -273,8 +403,9 @@ void view_frame_orbit(view_desk *d, viz_rect area)
                .plot = {x, area.y + HEAD, w, SHARE * h},
                .exponents = {x, area.y + HEAD + SHARE * h, w, (1.0 - SHARE) * h},
                .from = v->s.orbit_from,
-               .to = v->s.orbit_to};
-    char text[96];
+               .to = v->s.orbit_to,
+               .axis = axis_of(v)};
+    char text[128];
     ui_panel(d->u, area);
     if (!(w >= 1.0 && h >= 1.0)) {
         return;
@@ -292,23 +423,16 @@ void view_frame_orbit(view_desk *d, viz_rect area)
     if (event.wheel != 0.0) {
         zoom(d, &s, event.x + whole.x, pow(WHEEL, event.wheel));
     }
-    const viz_rect words = {area.x + PADDING, area.y, BUTTONS, HEAD + 4.0};
-    ui_label(d->u, "strip.from", (viz_rect){words.x, s.plot.y, words.w, 18.0}, text, UI_FAINT);
-    ui_label(d->u, "strip.exponent", (viz_rect){words.x, s.exponents.y, words.w, s.exponents.h},
-             "exponent", UI_FAINT);
-    describe(d, &s, text, sizeof text);
-    ui_label(d->u, "strip.period", (viz_rect){words.x, s.plot.y + 18.0, words.w, 18.0}, text,
-             UI_PLAIN);
-    if (v->has_landmarks && v->landmarks.found) {
-        (void)snprintf(text, sizeof text, "largest |μ| %.4g", v->landmarks.spectral_radius);
-        ui_label(d->u, "strip.radius", (viz_rect){words.x, s.plot.y + 36.0, words.w, 18.0}, text,
-                 UI_PLAIN);
+    if (event.hovered) {
+        explain(d);
     }
+    draw_words(d, &s, area.x + PADDING);
     view_desk_paint(d, view_desk_colour(d, VIZ_PAINT_PAGE), 1.0);
     cairo_rectangle(d->cr, s.plot.x, s.plot.y, s.plot.w, h);
     cairo_fill(d->cr);
     draw_rates(d, &s);
     if (s.orbit != NULL) {
+        find_range(&s);
         draw_points(d, &s, s.plot);
         draw_exponents(d, &s);
     }

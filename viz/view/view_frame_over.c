@@ -13,6 +13,8 @@
 enum { SUGGESTIONS = 12, DPIS = 3, WIDTHS = 2 };
 
 #define PADDING 12.0
+#define KEY     114.0 /* width of the keys in their table */
+#define COLUMN  400.0 /* least width of a column of it */
 
 static viz_rect centred(const view_desk *d, double w, double h)
 {
@@ -176,7 +178,7 @@ static bool help_at(size_t i, help_line *out)
         {"Drag", "move the map, or turn the surface"},
         {"Shift+drag", "turn the axes within the plane"},
         {"Wheel", "zoom about the pointer"},
-        {"Click", "point out the state there, or measure the place"},
+        {"Click", "point out a state, or measure a place"},
         {"Ctrl+click", "start a trajectory there"},
         {"Ctrl+arrows", "move the map, or turn the surface"},
         {"Tab", "go to the next widget"},
@@ -191,7 +193,7 @@ static bool help_at(size_t i, help_line *out)
         const view_command *c = view_command_at(k);
         if (c->key != NULL && left-- == 0) {
             (void)snprintf(out->key, sizeof out->key, "%s", c->key);
-            (void)snprintf(out->words, sizeof out->words, "%s", c->help);
+            (void)snprintf(out->words, sizeof out->words, "%s", view_command_key_help(c));
             return true;
         }
     }
@@ -201,11 +203,10 @@ static bool help_at(size_t i, help_line *out)
 static void draw_help_line(view_desk *d, viz_rect rect, size_t i, const help_line *line)
 {
     char id[UI_ID_MAX];
-    const double key = 96.0;
     (void)snprintf(id, sizeof id, "help.key.%zu", i);
-    ui_label(d->u, id, (viz_rect){rect.x, rect.y, key, rect.h}, line->key, UI_STRONG);
+    ui_label(d->u, id, (viz_rect){rect.x, rect.y, KEY, rect.h}, line->key, UI_STRONG);
     (void)snprintf(id, sizeof id, "help.%zu", i);
-    ui_label(d->u, id, (viz_rect){rect.x + key, rect.y, rect.w - key, rect.h}, line->words,
+    ui_label(d->u, id, (viz_rect){rect.x + KEY, rect.y, rect.w - KEY, rect.h}, line->words,
              UI_PLAIN);
 }
 
@@ -237,21 +238,23 @@ static void draw_help(view_desk *d)
     while (help_at(n, &line)) {
         n++;
     }
-    const double wanted = ceil(0.5 * (double)n) * line_height + UI_ROW + UI_GAP + 2.0 * PADDING;
-    const viz_rect sheet = centred(d, 980.0, wanted);
+    const size_t columns = d->w >= 2.0 * COLUMN + 4.0 * PADDING ? 2 : 1;
+    const double lines = ceil((double)n / (double)columns);
+    const double wanted = lines * line_height + UI_ROW + UI_GAP + 2.0 * PADDING;
+    const viz_rect sheet = centred(d, columns == 2 ? 980.0 : 1.5 * COLUMN, wanted);
     viz_rect rest = inside(sheet);
     ui_sheet(d->u, sheet);
     const viz_rect head = ui_row(&rest, UI_ROW);
     ui_label(d->u, "help.title", (viz_rect){head.x, head.y, head.w - 90.0, head.h},
-             "Keys. Ctrl+P finds every command and setting by its name.", UI_STRONG);
+             "Keys. Ctrl+P finds every command by its name.", UI_STRONG);
     if (ui_button(d->u, "help.close", (viz_rect){head.x + head.w - 84.0, head.y, 84.0, head.h},
                   "Close", true)) {
         close_sheet(d);
     }
     const size_t rows = (size_t)fmax(1.0, floor(rest.h / line_height));
-    scroll_help(d, n, 2 * rows);
-    for (size_t i = 0; i < 2 * rows && help_at(d->c->scrolled + i, &line); i++) {
-        const viz_rect column = ui_part(rest, i / rows, 2);
+    scroll_help(d, n, columns * rows);
+    for (size_t i = 0; i < columns * rows && help_at(d->c->scrolled + i, &line); i++) {
+        const viz_rect column = ui_part(rest, i / rows, columns);
         draw_help_line(d,
                        (viz_rect){column.x, column.y + (double)(i % rows) * line_height, column.w,
                                   line_height},

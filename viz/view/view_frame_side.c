@@ -156,7 +156,9 @@ static void draw_tokens(view_desk *d, viz_rect rest)
     tokens t = {.v = v, .n = v->subject->n, .energies = view_cache_energies(v, v->s.step)};
     t.low = d->c->low_energy;
     t.high = d->c->high_energy;
-    const ui_rows rows = {.n = t.n + 1, .text = token_text, .mark = token_mark, .context = &t};
+    size_t hovered = SIZE_MAX;
+    const ui_rows rows = {
+        .n = t.n + 1, .text = token_text, .mark = token_mark, .context = &t, .hovered = &hovered};
     size_t at = v->s.token == VIEW_ALL ? 0 : v->s.token + 1;
     char head[64];
     (void)snprintf(head, sizeof head,
@@ -168,6 +170,9 @@ static void draw_tokens(view_desk *d, viz_rect rest)
             (void)snprintf(value, sizeof value, "%zu", at - 1);
         }
         (void)view_desk_set(d, "token", value);
+    }
+    if (hovered != SIZE_MAX && hovered > 0) {
+        view_desk_token(d, hovered - 1);
     }
 }
 

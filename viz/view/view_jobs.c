@@ -3,10 +3,44 @@
 
 #include <stdlib.h>
 
-enum { ORBIT_COLUMNS = 216 };
-
 /* Finenesses of basins, coarse first. */
 static const size_t basin_columns[] = {32, 64, 128};
+
+/* Columns of what follows orbits, by the numbers of a token: a step costs about their square, and a
+ * strip or a map of basins should stand within a minute. */
+typedef struct fineness {
+    size_t width; /* tokens of more numbers than this */
+    size_t basins, orbit;
+} fineness;
+
+static const fineness finenesses[] = {{255, 32, 96}, {96, 64, 96}, {0, 128, 216}};
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static const fineness *fineness_of(const view_landscape *landscape)
+{
+    const fineness *f = finenesses;
+    while (landscape->plane->block_width <= f->width) {
+        f++;
+    }
+    return f;
+}
+
+size_t view_job_columns(size_t slot, const view_landscape *landscape, const view_settings *s,
+                        bool *coarse)
+{
+    const fineness *f = fineness_of(landscape);
+    const fineness *finest = &finenesses[sizeof finenesses / sizeof *finenesses - 1];
+    const size_t most = slot == VIEW_SLOT_ORBIT ? f->orbit : f->basins;
+    const size_t wanted = slot == VIEW_SLOT_ORBIT ? finest->orbit : finest->basins;
+    if (coarse != NULL) {
+        *coarse = most < least(wanted, s->columns);
+    }
+    return least(most, s->columns);
+}
 
 typedef struct job {
     view_input in;
@@ -183,13 +217,14 @@ static void emit_orbit(void *turn, view_orbit *partial)
 static kern_status run_orbit(void *context, view_turn *turn, kern_error *err)
 {
     const view_input *in = &((job *)context)->in;
-    const view_orbit_options options = {.from = in->s.orbit_from,
-                                        .to = in->s.orbit_to,
-                                        .columns = ORBIT_COLUMNS,
-                                        .workers = in->workers,
-                                        .cancelled = view_work_cancelled,
-                                        .emit = emit_orbit,
-                                        .context = turn};
+    const view_orbit_options options = {
+        .from = in->s.orbit_from,
+        .to = in->s.orbit_to,
+        .columns = view_job_columns(VIEW_SLOT_ORBIT, in->landscape, &in->s, NULL),
+        .workers = in->workers,
+        .cancelled = view_work_cancelled,
+        .emit = emit_orbit,
+        .context = turn};
     view_orbit *orbit = NULL;
     KERN_TRY(view_orbit_create(&orbit, in->landscape, &options, err));
     view_work_emit(turn, orbit, release_orbit);
@@ -204,9 +239,12 @@ static void release_basins(void *basins)
 static kern_status run_basins(void *context, view_turn *turn, kern_error *err)
 {
     const view_input *in = &((job *)context)->in;
-    for (size_t i = 0; i < sizeof basin_columns / sizeof *basin_columns; i++) {
+    const size_t finest = view_job_columns(VIEW_SLOT_BASINS, in->landscape, &in->s, NULL);
+    size_t columns = 0;
+    for (size_t i = 0; i < sizeof basin_columns / sizeof *basin_columns && columns < finest; i++) {
         view_basins *basins = NULL;
-        KERN_TRY(view_basins_create(&basins, in->landscape, basin_columns[i], in->workers,
+        columns = least(basin_columns[i], finest);
+        KERN_TRY(view_basins_create(&basins, in->landscape, columns, in->workers,
                                     view_work_cancelled, turn, err));
         view_work_emit(turn, basins, release_basins);
     }

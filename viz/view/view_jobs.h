@@ -30,6 +30,12 @@ enum { VIEW_STEP_COLUMNS = 64 };
 
 void view_step_set_release(void *set);
 
+/* Columns of the finest strip (slot ORBIT) or basins (BASINS) of a landscape: those of the
+ * settings, and at most 216 and 128, for tokens of more than 96 numbers 96 and 64, and from 256
+ * numbers on 96 and 32. `coarse` (may be NULL): fewer than tokens of few numbers would have. */
+size_t view_job_columns(size_t slot, const view_landscape *landscape, const view_settings *s,
+                        bool *coarse);
+
 /* A task for slot `slot`, to be posted there. It keeps subject and landscape by itself. Results are
  * view_picture, view_measure (free), view_landmarks (free), view_orbit, view_basins and
  * view_step_set, by slot. KERN_NO_MEMORY. */

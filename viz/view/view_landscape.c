@@ -4,6 +4,7 @@
 #include "kernels/kern_size.h"
 #include "viz/view/view_landscape_plane.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,9 +139,22 @@ static kern_status follow_seeds(view_landscape *l, const watcher *watch, kern_er
 
 /* ---- What is drawn --------------------------------------------------------------------------- */
 
+/* Distances below this are rounding: those of states that are the centre, whose place comes from
+ * inner products of `size` numbers, each off by ε of the product of the lengths at most. */
+static double find_noise(const dyn_plane *plane)
+{
+    double square = 0.0;
+    for (size_t i = 0; i < plane->size; i++) {
+        const size_t block = i / plane->block_width;
+        square +=
+            plane->moves[block] ? plane->weight[block] * plane->centre[i] * plane->centre[i] : 0.0;
+    }
+    return (double)plane->size * DBL_EPSILON * sqrt(square);
+}
+
 /* What the trajectory and the centre take, with a quarter of air, at least a tenth of the farthest
- * state's distance; the shorter side is widened to 8:5. On spheres nothing lies beyond the
- * antipode. */
+ * state's distance, or 1 where the trajectory rests at the centre; the shorter side is widened to
+ * 8:5. On spheres nothing lies beyond the antipode. */
 static void choose_range(view_landscape *l)
 {
     const view_path *p = &l->path;
@@ -161,7 +175,7 @@ static void choose_range(view_landscape *l)
             farthest = fmax(farthest, p->distance[t]);
         }
     }
-    const double least = farthest > 0.0 ? 0.1 * farthest : 1.0;
+    const double least = farthest > find_noise(l->plane) ? 0.1 * farthest : 1.0;
     const double half =
         fmax(fmax(0.5 * (box[1] - box[0]), 0.5 / ASPECT * (box[3] - box[2])) * AIR, least);
     const double across = 0.5 * (box[0] + box[1]);

@@ -91,16 +91,19 @@ static kern_status read_axes(const view_landscape *l, double *axes, kern_error *
     KERN_TRY(model_file_read(l->settings.axes, AXES_FILE, &text, &size, err));
     char *second = strchr(text, '\n');
     kern_status status = KERN_OK;
-    if (second == NULL) {
+    if (strlen(text) != size) {
+        status = kern_raise(err, KERN_BAD_INPUT,
+                            "axes holds the byte NUL at offset %zu; accepted are two lines of "
+                            "numbers separated by commas",
+                            strlen(text));
+    } else if (second == NULL) {
         status = kern_raise(err, KERN_BAD_INPUT,
                             "axes has one line; accepted are two lines of numbers separated by "
                             "commas");
     } else {
         *second++ = '\0';
-        char *end = strchr(second, '\n');
-        if (end != NULL) {
-            *end = '\0';
-        }
+        text[strcspn(text, "\r")] = '\0'; /* lines may end as on Windows */
+        second[strcspn(second, "\r\n")] = '\0';
         status = place_axis(l, text, axes, err);
         status = status == KERN_OK ? place_axis(l, second, axes + l->plane->size, err) : status;
     }

@@ -2,6 +2,8 @@
 #include "viz/view/view_orbit.h"
 
 #include "dyn/dyn_orbit_diagram.h"
+#include "dyn/dyn_vector.h"
+#include "kernels/kern_rng.h"
 #include "viz/view/view_token.h"
 
 #include <math.h>
@@ -9,6 +11,11 @@
 #include <string.h>
 
 enum { VALUES = 48, SETTLE = 400, COARSE = 8 };
+
+/* How far columns start from the state at the centre, as a share of its length: near enough for the
+ * same attractor, and far enough from a rest that repels for it to be left within SETTLE steps
+ * where a multiplier's modulus is above 1.02. */
+#define PUSH 1e-3
 
 /* What a worker projects with: the plane with a workspace of its own, and a whole state. */
 typedef struct lane {
@@ -22,6 +29,7 @@ typedef struct strip {
     view_orbit *orbit;
     lane *lanes;
     int workers;
+    double *start; /* owned: where every column starts */
 } strip;
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -92,6 +100,24 @@ static void free_lanes(strip *s)
     free(s->lanes);
 }
 
+/* The state at the centre, pushed in a direction of no meaning. */
+static kern_status make_start(strip *s, kern_error *err)
+{
+    const dyn_map *map = s->token->map;
+    kern_rng *rng = kern_rng_create(1, "orbit strip", 0);
+    s->start = malloc(map->size * sizeof *s->start);
+    if (rng == NULL || s->start == NULL) {
+        kern_rng_destroy(rng);
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for a state of %zu numbers", map->size);
+    }
+    const double length = dyn_vector_norm(map->start, map->size) / sqrt((double)map->size);
+    for (size_t i = 0; i < map->size; i++) {
+        s->start[i] = map->start[i] + PUSH * length * kern_rng_normal(rng);
+    }
+    kern_rng_destroy(rng);
+    return KERN_OK;
+}
+
 /* ---- Columns --------------------------------------------------------------------------------- */
 
 static double observe(void *context, int worker, const double *z)
@@ -155,6 +181,7 @@ static kern_status compute_columns(strip *s, size_t first, size_t stride, kern_e
     o.columns = count;
     o.ttr = s->o->settle > 0 ? s->o->settle : SETTLE;
     o.values = orbit->values;
+    o.x0 = s->start;
     o.observe = observe;
     o.observer = s;
     o.workers = s->workers;
@@ -217,8 +244,10 @@ kern_status view_orbit_create(view_orbit **out, const view_landscape *landscape,
                              options->context, err));
     kern_status status = make_orbit(&s.orbit, &empty, err);
     status = status == KERN_OK ? make_lanes(&s, err) : status;
+    status = status == KERN_OK ? make_start(&s, err) : status;
     status = status == KERN_OK ? compute(&s, err) : status;
     free_lanes(&s);
+    free(s.start);
     view_token_fini(&token);
     if (status != KERN_OK) {
         view_orbit_destroy(s.orbit);

@@ -54,10 +54,11 @@ typedef struct view_orbit_options {
     void *context;
 } view_orbit_options;
 
-/* Columns are independent (each starts at the state at step `at`), so that the outcome depends
- * neither on the number of workers nor on the order. The caller frees *out with view_orbit_destroy.
- * KERN_INVALID_ARGUMENT unless `from` and `to` are finite and there is a column; KERN_INTERRUPTED;
- * KERN_NO_MEMORY. Cost: per column settle + 2 (values + 584) steps of the token. */
+/* Columns are independent: each starts beside the state at step `at`, a thousandth of its length
+ * away, so that a rest that repels is left. The outcome depends neither on the number of workers
+ * nor on the order. The caller frees *out with view_orbit_destroy. KERN_INVALID_ARGUMENT unless
+ * `from` and `to` are finite and there is a column; KERN_INTERRUPTED; KERN_NO_MEMORY. Cost: per
+ * column settle + 2 (values + 584) steps of the token. */
 kern_status view_orbit_create(view_orbit **out, const view_landscape *landscape,
                               const view_orbit_options *options, kern_error *err);
 void view_orbit_destroy(view_orbit *orbit); /* NULL is ignored */

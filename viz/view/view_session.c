@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#define _XOPEN_SOURCE 700
 #include "viz/view/view_session.h"
 
 #include "models/model_file.h"
 #include "models/model_json.h"
+#include "models/model_utf8.h"
 #include "viz/viz_session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { VERSION = 1, KEY = 64 };
 
@@ -101,24 +104,29 @@ static kern_status raise_kind(const cJSON *item, const char *key, kern_error *er
                                              : "a value of another kind than this setting");
 }
 
+static bool takes_number(const view_field *field)
+{
+    return field->kind == VIEW_KIND_REAL || field->kind == VIEW_KIND_SIZE ||
+           field->kind == VIEW_KIND_U64;
+}
+
 /* A number's own text has been turned into the nearest double; written again, its digits read back
- * to the same bits. */
-static kern_status number_text(const cJSON *item, const view_field *field, char out[VIEW_TEXT])
+ * to the same bits. What is not finite, or not surely the whole number that was written, becomes a
+ * text that the setting refuses. */
+static void number_text(const cJSON *item, const view_field *field, char out[VIEW_TEXT])
 {
     char number[MODEL_JSON_NUMBER];
     const double value = item->valuedouble;
-    const bool whole =
-        value >= 0.0 && value <= (double)MODEL_JSON_WHOLE_MAX && value == (double)(uint64_t)value;
-    if (field->kind == VIEW_KIND_REAL) {
-        (void)model_json_format_real(number, value);
-        (void)snprintf(out, VIEW_TEXT, "%s", number);
-        return KERN_OK;
-    }
-    if (whole && (field->kind == VIEW_KIND_SIZE || field->kind == VIEW_KIND_U64)) {
+    const double most = (double)MODEL_JSON_WHOLE_MAX;
+    if (field->kind != VIEW_KIND_REAL && value >= 0.0 && value <= most &&
+        value == (double)(uint64_t)value) {
         (void)snprintf(out, VIEW_TEXT, "%llu", (unsigned long long)value);
-        return KERN_OK;
+    } else if ((field->kind == VIEW_KIND_REAL || value <= most) &&
+               model_json_format_real(number, value)) {
+        (void)snprintf(out, VIEW_TEXT, "%s", number);
+    } else {
+        (void)snprintf(out, VIEW_TEXT, "%e", value);
     }
-    return KERN_BAD_INPUT;
 }
 
 static bool takes_text(const view_field *field)
@@ -136,9 +144,8 @@ static kern_status read_list(view_settings *s, const view_field *field, const cJ
     cJSON_ArrayForEach(item, list)
     {
         if (!cJSON_IsNumber(item) || n == sizeof values / sizeof *values) {
-            return kern_raise(err, KERN_BAD_INPUT,
-                              "key \"%s\" of the session is no list of at most %zu numbers",
-                              field->name, field->count);
+            return kern_raise(err, KERN_BAD_INPUT, "accepted is a list of at most %zu numbers",
+                              field->count);
         }
         values[n++] = item->valuedouble;
     }
@@ -158,7 +165,8 @@ static kern_status read_item(view_settings *s, const view_field *field, const cJ
         status = view_settings_set(s, field, cJSON_IsTrue(item) ? "on" : "off", &why);
     } else if (cJSON_IsString(item) && takes_text(field)) {
         status = view_settings_set(s, field, item->valuestring, &why);
-    } else if (cJSON_IsNumber(item) && number_text(item, field, text) == KERN_OK) {
+    } else if (cJSON_IsNumber(item) && takes_number(field)) {
+        number_text(item, field, text);
         status = view_settings_set(s, field, text, &why);
     } else {
         return raise_kind(item, field->name, err);
@@ -305,11 +313,11 @@ kern_status view_session_read(view_session *session, const char *text, kern_erro
                : kern_raise(err, KERN_BAD_INPUT, "%s", why.text);
 }
 
-static bool is_json(const char *path)
+bool view_session_is_path(const char *path)
 {
     static const char end[] = ".json";
     const size_t n = strlen(path);
-    return n > sizeof end - 1 && strcmp(path + n - (sizeof end - 1), end) == 0;
+    return n > sizeof end - 1 && strcasecmp(path + n - (sizeof end - 1), end) == 0;
 }
 
 kern_status view_session_load(view_session *session, const char *path, kern_error *err)
@@ -317,12 +325,14 @@ kern_status view_session_load(view_session *session, const char *path, kern_erro
     char *text = NULL;
     size_t size = 0;
     kern_error why = {0};
-    if (is_json(path)) {
+    kern_status status = KERN_OK;
+    if (view_session_is_path(path)) {
         KERN_TRY(model_file_read(path, VIZ_SESSION_MAX, &text, &size, err));
+        status = model_utf8_require(text, size, &why);
     } else {
         KERN_TRY(viz_session_read(&text, path, err));
     }
-    const kern_status status = view_session_read(session, text, &why);
+    status = status == KERN_OK ? view_session_read(session, text, &why) : status;
     free(text);
     return status == KERN_OK ? status : kern_raise(err, status, "%s: %s", path, why.text);
 }

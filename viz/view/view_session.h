@@ -26,7 +26,10 @@ kern_status view_session_write(char **text, const view_session *session, kern_er
  * missing key, and a value out of its range. */
 kern_status view_session_read(view_session *session, const char *text, kern_error *err);
 
-/* The same from a session's own file (.json) or from a figure (viz/viz_session.h). */
+/* The name of a session's own file ends in .json, in large letters or small. */
+bool view_session_is_path(const char *path);
+
+/* The same from a session's own file, or from a figure (viz/viz_session.h). */
 kern_status view_session_load(view_session *session, const char *path, kern_error *err);
 
 #endif

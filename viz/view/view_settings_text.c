@@ -109,11 +109,13 @@ static kern_status refuse(const view_field *field, const char *text, kern_error 
 
 static kern_status check_real(const view_field *field, double value, kern_error *err)
 {
-    char text[MODEL_JSON_NUMBER] = "nan";
+    char text[MODEL_JSON_NUMBER];
     if (isfinite(value) && (!has_limits(field) || (value >= field->low && value <= field->high))) {
         return KERN_OK;
     }
-    (void)model_json_format_real(text, value);
+    if (!model_json_format_real(text, value)) {
+        (void)snprintf(text, sizeof text, "%g", value); /* infinite, or none */
+    }
     return refuse(field, text, err);
 }
 

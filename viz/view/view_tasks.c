@@ -33,12 +33,25 @@ static bool differ_up_to(const view *v, const view_settings *a, const view_setti
     return differ(v, a, b, &stage) && stage <= most;
 }
 
+/* What follows orbits has a fineness of its own, which the settings bound; the others do not
+ * depend on theirs. */
+static bool is_finer(const view *v, size_t slot)
+{
+    const bool follows = slot == VIEW_SLOT_ORBIT || slot == VIEW_SLOT_BASINS;
+    return follows && v->picture != NULL &&
+           view_job_columns(slot, v->picture->landscape, &v->s, NULL) !=
+               view_job_columns(slot, v->picture->landscape, &v->asked[slot], NULL);
+}
+
 /* Whether the settings ask of a slot's work other than what it was posted for. */
 static bool is_outdated(const view *v, size_t slot)
 {
     const view_settings *then = &v->asked[slot];
     view_settings now = v->s;
-    now.columns = then->columns; /* all of these have a fineness of their own */
+    if (is_finer(v, slot)) {
+        return true;
+    }
+    now.columns = then->columns;
     now.levels = then->levels;
     if (slot == VIEW_SLOT_LANDMARKS || slot == VIEW_SLOT_ORBIT) {
         now.follow = then->follow; /* they are of the step of the centre */
@@ -290,16 +303,35 @@ static void take_landmarks(view *v, void *result)
     free(result);
 }
 
+/* Says once it is complete when it is coarser than those of tokens of few numbers. */
+static void say_coarse(view *v, size_t slot, size_t columns, const char *what)
+{
+    bool coarse = false;
+    if (v->picture == NULL) {
+        return;
+    }
+    const view_landscape *l = v->picture->landscape;
+    const size_t most = view_job_columns(slot, l, &v->s, &coarse);
+    if (coarse && columns == most && !v->failed) {
+        view_say(v, false, "%s, a coarse one: %zu columns for tokens of %zu numbers", what, columns,
+                 l->plane->block_width);
+    }
+}
+
 static void take_orbit(view *v, void *result)
 {
     view_orbit_destroy(v->orbit);
     v->orbit = result;
+    if (v->orbit->done == v->orbit->columns) {
+        say_coarse(v, VIEW_SLOT_ORBIT, v->orbit->columns, "the orbit strip is there");
+    }
 }
 
 static void take_basins(view *v, void *result)
 {
     view_basins_destroy(v->basins);
     v->basins = result;
+    say_coarse(v, VIEW_SLOT_BASINS, v->basins->lattice.nx, "the map of basins is there");
 }
 
 static void take_picture(view *v, void *result)
@@ -334,10 +366,14 @@ static bool take_outcome(view *v, size_t slot)
         v->has_landmarks = true;
     } else if (slot == VIEW_SLOT_PICTURE) {
         v->broken = why;
-        view_say(v, true,
-                 "the picture is that of the settings before: %s; undo takes the change "
-                 "back",
-                 why.text);
+        if (v->picture == NULL) {
+            view_say(v, true, "nothing can be drawn: %s", why.text);
+        } else {
+            view_say(v, true,
+                     "the picture is that of the settings before: %s; undo takes the change "
+                     "back",
+                     why.text);
+        }
     } else {
         view_say(v, true, "%s", why.text);
     }
