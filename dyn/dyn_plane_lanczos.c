@@ -48,7 +48,9 @@ static kern_status lanczos_init(lanczos *l, dyn_plane__job *job, kern_error *err
         job->recipe->lanczos_steps > 0 ? job->recipe->lanczos_steps : DEFAULT_STEPS;
     size_t movable = 0;
     for (size_t block = 0; block < p->block_count; block++) {
-        movable += p->movable[block] ? p->block_width : 0;
+        const size_t normal =
+            p->radius[block] > 0.0 ? 1 + (p->gauge == DYN_GAUGE_SCALE_SHIFT ? 1 : 0) : 0;
+        movable += p->movable[block] && p->block_width > normal ? p->block_width - normal : 0;
     }
     *l = (lanczos){.job = job, .p = p, .n = p->size, .steps = kern_size_min(wanted, movable)};
     size_t reals;
@@ -198,6 +200,7 @@ static kern_status advance(lanczos *l, bool *ended, kern_error *err)
             dyn_vector_add(w, -dyn_vector_dot(w, q, l->n), q, l->n);
         }
     }
+    dyn_plane_make_tangent(l->p, w); /* rounding has put a part along the spheres' normals */
     l->beside[j] = dyn_vector_norm(w, l->n);
     l->used++;
     *ended = !(l->beside[j] > 1e-8 * size) || l->used == l->steps;
@@ -224,7 +227,9 @@ static kern_status iterate(lanczos *l, kern_error *err)
 
 /* ---- Results ------------------------------------------------------------------------------ */
 
-/* Ritz vector i as a direction of the plane's space, its value and residual as those of an axis. */
+/* Ritz vector i as a direction of the plane's space. Curvature and residual of the axis are those
+ * of one more product, not what the tridiagonal matrix promises: where products are noisy it
+ * promises too much. */
 static void take(const lanczos *l, size_t i, int axis, double *v)
 {
     dyn_plane_notes *notes = l->job->notes;
@@ -233,11 +238,13 @@ static void take(const lanczos *l, size_t i, int axis, double *v)
     for (size_t j = 0; j < l->used; j++) {
         dyn_vector_add(v, l->ritz[i * l->used + j], l->basis + j * l->n, l->n);
     }
+    multiply(l, v, l->w);
+    notes->curvature[axis] = dyn_vector_dot(v, l->w, l->n) / dyn_vector_dot(v, v, l->n);
+    dyn_vector_add(l->w, -notes->curvature[axis], v, l->n);
+    notes->residual[axis] = dyn_vector_norm(l->w, l->n);
     for (size_t k = 0; k < l->n; k++) {
         v[k] /= sqrt(l->p->weight[k / l->p->block_width]);
     }
-    notes->curvature[axis] = l->values[i];
-    notes->residual[axis] = residual_of(l, i);
     if (!(notes->residual[axis] <= CONVERGED * scale)) {
         notes->status = KERN_NOT_CONVERGED;
     }
