@@ -302,7 +302,8 @@ static void tell_rest(const view *v, char out[VIEW_LABEL])
     } else if (!(l->lost > 0.0)) {
         (void)snprintf(out, VIEW_LABEL, "; its rest is stable at no rate");
     } else {
-        const char *how = l->flip <= l->ns ? "a multiplier passes \xe2\x88\x921"
+        const char *how = l->flip <= l->ns ? "a multiplier passes \xe2\x88\x92"
+                                             "1"
                                            : "a pair of multipliers leaves the unit circle";
         (void)snprintf(out, VIEW_LABEL, "; its rest is stable up to rate %.6g, where %s", l->lost,
                        how);
