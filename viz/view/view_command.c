@@ -1,142 +1,18 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Running command lines, and the commands of keys.
+ */
 #include "viz/view/view_command.h"
 
 #include "viz/view/view_command_runs.h"
 #include "viz/viz_text.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { NAME = 64, LINE = VIEW_TEXT + NAME };
 
 static const char blanks[] = " \t\r\n";
-
-/* ---- The table ------------------------------------------------------------------------------- */
-
-static const view_command commands[] = {
-    {"token", "A|all|next|prev", "the token whose energy is drawn", "Down", "next", view_run_token},
-    {"token", "", "the token before", "Up", "prev", view_run_token},
-    {"step", "N|+1|-1|first|last", "point out a state of the trajectory", "Right", "+1",
-     view_run_step},
-    {"step", "", "the state before", "Left", "-1", view_run_step},
-    {"step", "", "the first state", "Home", "first", view_run_step},
-    {"step", "", "the last state", "End", "last", view_run_step},
-    {"play", "[toggle]", "go through the steps, around the end; toggle stops as well", "Space",
-     "toggle", view_run_play},
-    {"pause", "", "stay at this step", NULL, NULL, view_run_pause},
-    {"center", "", "make the state pointed out the centre of the plane", "c", NULL,
-     view_run_center},
-    {"resample", "", "other random directions", "r", NULL, view_run_resample},
-    {"seed", "N|A B", "seed of random directions; or start a trajectory at a place of the plane",
-     NULL, NULL, view_run_seed},
-    {"seeds", "A,B,...|clear", "places from which trajectories start, or take all away", "x",
-     "clear", view_run_seeds},
-    {"zoom", "F", "show a part of the plane F times smaller, about its middle", "+", "1.25",
-     view_run_zoom},
-    {"zoom", "", "the same on keyboards where + needs Shift", "=", "1.25", view_run_zoom},
-    {"zoom", "", "show a larger part", "-", "0.8", view_run_zoom},
-    {"pan", "DA DB", "move what is shown along the axes", NULL, NULL, view_run_pan},
-    {"rotate", "DEG", "turn the axes within the plane, in degrees", "]", "15", view_run_rotate},
-    {"rotate", "", "turn the axes back", "[", "-15", view_run_rotate},
-    {"fit", "", "show what the trajectory takes", "f", NULL, view_run_fit},
-    {"measure", "A B", "energy, gradient and curvature at a place of the plane", NULL, NULL,
-     view_run_measure},
-    {"mode", "map|surface|basins", "what is drawn of the plane", "1", "map", view_run_mode},
-    {"mode", "", "draw the energy as a surface", "2", "surface", view_run_mode},
-    {"mode", "", "draw where states go", "3", "basins", view_run_mode},
-    {"toggle", "SETTING", "switch a setting that is on or off", "d", "dark", view_run_toggle},
-    {"toggle", "", "the field follows the step", "t", "follow", view_run_toggle},
-    {"toggle", "", "strip of the orbit diagram", "o", "orbit", view_run_toggle},
-    {"toggle", "", "hold the scales behind the norm", "p", "pin", view_run_toggle},
-    {"toggle", "", "contours of the second-order model", "q", "quadratic", view_run_toggle},
-    {"lock", "", "keep the range of colours as it is", "l", NULL, view_run_lock},
-    {"unlock", "", "let the range of colours follow the field", "u", NULL, view_run_unlock},
-    {"scale", "F|+|-", "size of texts and widgets", "Ctrl+=", "+", view_run_scale},
-    {"scale", "", "the same on the number block", "Ctrl++", "+", view_run_scale},
-    {"scale", "", "smaller texts and widgets", "Ctrl+-", "-", view_run_scale},
-    {"undo", "", "take the last change back", "Ctrl+Z", NULL, view_run_undo},
-    {"redo", "", "make it again", "Ctrl+Y", NULL, view_run_redo},
-    {"reset", "", "all settings but the model, its prompt and the looks as at the start", "Ctrl+R",
-     NULL, view_run_reset},
-    {"export", "PATH [width-mm W] [dpi D]", "write the figure as PDF, SVG, PNG or CSV", "Ctrl+E",
-     NULL, view_run_export},
-    {"save", "PATH", "write the session, from which the same view is opened again", NULL, NULL,
-     view_run_save},
-    {"load", "PATH", "open a session, or the one inside a figure", NULL, NULL, view_run_load},
-    {"accept-model", "", "take a model in place of the one that the session was made with", NULL,
-     NULL, view_run_accept_model},
-    {"say", "", "tell in a sentence what is shown", "s", NULL, view_run_say},
-    {"describe", "PATH", "write the widgets of the window as JSON", NULL, NULL, view_run_describe},
-    {"screenshot", "PATH", "write the window as it is, as PNG", NULL, NULL, view_run_screenshot},
-    {"palette", "", "find a command by typing", "Ctrl+P", NULL, view_run_palette},
-    {"help", "", "keys and commands", "h", NULL, view_run_help},
-    {"help", "", "the same", "?", NULL, view_run_help},
-    {"quit", "", "close the window", "Ctrl+Q", NULL, view_run_quit},
-};
-
-const view_command *view_command_at(size_t i)
-{
-    return i < sizeof commands / sizeof *commands ? &commands[i] : NULL;
-}
-
-const char *view_command_key_help(const view_command *command)
-{
-    static const struct {
-        const char *key, *help;
-    } keys[] = {{"Down", "the next token"},
-                {"Up", "the token before"},
-                {"Right", "the next step"},
-                {"Left", "the step before"},
-                {"Home", "the first step"},
-                {"End", "the last step"},
-                {"Space", "go through the steps, or stop"},
-                {"c", "centre the plane on this state"},
-                {"x", "take all started trajectories away"},
-                {"+", "zoom in"},
-                {"=", "the same where + needs Shift"},
-                {"-", "zoom out"},
-                {"]", "turn the axes by 15°"},
-                {"[", "turn them back by 15°"},
-                {"f", "show the whole trajectory"},
-                {"1", "draw the energy as a map"},
-                {"2", "draw the energy as a surface"},
-                {"3", "draw where states go"},
-                {"d", "dark or light page"},
-                {"t", "the field follows the step, or not"},
-                {"o", "orbit strip on or off"},
-                {"p", "hold the scales behind the norm, or not"},
-                {"q", "second-order model on or off"},
-                {"Ctrl+=", "larger texts and widgets"},
-                {"Ctrl+R", "settings as at the start"},
-                {"Ctrl+E", "write the figure to a file"},
-                {"h", "this table"}};
-    for (size_t i = 0; command->key != NULL && i < sizeof keys / sizeof *keys; i++) {
-        if (strcmp(keys[i].key, command->key) == 0) {
-            return keys[i].help;
-        }
-    }
-    return command->help;
-}
-
-static bool same_name(const char *a, const char *b)
-{
-    while (*a != '\0' && (*a == '_' ? '-' : *a) == (*b == '_' ? '-' : *b)) {
-        a++;
-        b++;
-    }
-    return *a == '\0' && *b == '\0';
-}
-
-const view_command *view_command_find(const char *name)
-{
-    for (size_t i = 0; view_command_at(i) != NULL; i++) {
-        if (same_name(commands[i].name, name)) {
-            return &commands[i];
-        }
-    }
-    return NULL;
-}
 
 /* ---- Running a line -------------------------------------------------------------------------- */
 
@@ -212,37 +88,10 @@ kern_status view_do(view *v, const char *line, kern_error *err)
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
-bool view_command_key(view_key *out, const char *text)
-{
-    static const struct {
-        const char *name;
-        ui_code code;
-    } names[] = {{"Tab", UI_TAB},       {"Enter", UI_ENTER},        {"Space", UI_SPACE},
-                 {"Escape", UI_ESCAPE}, {"Left", UI_LEFT},          {"Right", UI_RIGHT},
-                 {"Up", UI_UP},         {"Down", UI_DOWN},          {"Home", UI_HOME},
-                 {"End", UI_END},       {"PageUp", UI_PAGE_UP},     {"PageDown", UI_PAGE_DOWN},
-                 {"Delete", UI_DELETE}, {"Backspace", UI_BACKSPACE}};
-    const char *ctrl = "Ctrl+";
-    const size_t n = strlen(ctrl);
-    *out = (view_key){.code = UI_LETTER, .ctrl = strncmp(text, ctrl, n) == 0};
-    text += out->ctrl ? n : 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i].name, text) == 0) {
-            out->code = names[i].code;
-            return true;
-        }
-    }
-    if (text[0] <= ' ' || text[0] > '~' || text[1] != '\0') {
-        return false;
-    }
-    out->letter = text[0] >= 'A' && text[0] <= 'Z' ? (char)(text[0] - 'A' + 'a') : text[0];
-    return true;
-}
-
 void view_command_keys(view *v)
 {
     for (size_t i = 0; view_command_at(i) != NULL; i++) {
-        const view_command *c = &commands[i];
+        const view_command *c = view_command_at(i);
         view_key key;
         const bool busy = ui_typing(v->ui) || v->overlay != VIEW_OVER_NOTHING;
         if (c->key == NULL || !view_command_key(&key, c->key) || (busy && !key.ctrl)) {
@@ -255,110 +104,4 @@ void view_command_keys(view *v)
             (void)view_do(v, line, NULL); /* the message tells of a failure */
         }
     }
-}
-
-/* ---- Commands of the view itself ------------------------------------------------------------- */
-
-kern_status view_run_undo(view *v, const char *arguments, kern_error *err)
-{
-    KERN_TRY(view_args_none("undo", arguments, err));
-    return view_undo(v, err);
-}
-
-kern_status view_run_redo(view *v, const char *arguments, kern_error *err)
-{
-    KERN_TRY(view_args_none("redo", arguments, err));
-    return view_redo(v, err);
-}
-
-kern_status view_run_reset(view *v, const char *arguments, kern_error *err)
-{
-    view_settings s;
-    KERN_TRY(view_args_none("reset", arguments, err));
-    view_settings_defaults(&s);
-    memcpy(s.run, v->s.run, sizeof s.run);
-    memcpy(s.prompt, v->s.prompt, sizeof s.prompt);
-    s.layer = v->s.layer;
-    s.sublayer = v->s.sublayer;
-    s.dark = v->s.dark; /* who needs these needs them always */
-    s.scale = v->s.scale;
-    s.still = v->s.still;
-    v->playing = false;
-    KERN_TRY(view_change(v, &s, "", err));
-    view_say(v, false, "the settings are as at the start; undo takes that back");
-    return KERN_OK;
-}
-
-/* Where the token loses its rest as the rate grows: "; it rests up to rate 8.11, where …". */
-static void tell_rest(const view *v, char out[VIEW_LABEL])
-{
-    const view_landmarks *l = &v->landmarks;
-    out[0] = '\0';
-    if (!v->has_landmarks || !l->found) {
-        return;
-    }
-    if (!isfinite(l->lost)) {
-        (void)snprintf(out, VIEW_LABEL, "; its rest is stable at every rate");
-    } else if (!(l->lost > 0.0)) {
-        (void)snprintf(out, VIEW_LABEL, "; its rest is stable at no rate");
-    } else {
-        const char *how = l->flip <= l->ns ? "a multiplier passes \xe2\x88\x92"
-                                             "1"
-                                           : "a pair of multipliers leaves the unit circle";
-        (void)snprintf(out, VIEW_LABEL, "; its rest is stable up to rate %.6g, where %s", l->lost,
-                       how);
-    }
-}
-
-/* What is shown, in a sentence. */
-kern_status view_run_say(view *v, const char *arguments, kern_error *err)
-{
-    char markup[2 * VIEW_LABEL];
-    char plain[2 * VIEW_LABEL];
-    char point[VIEW_LABEL] = "";
-    char rest[VIEW_LABEL];
-    KERN_TRY(view_args_none("say", arguments, err));
-    if (v->picture == NULL) {
-        return kern_raise(err, KERN_NOT_FOUND, "there is no picture yet to tell of");
-    }
-    const view_landscape *l = v->picture->landscape;
-    const dyn_slice_field *f = &v->picture->field;
-    view_words_title(l, markup);
-    (void)viz_text_plain(plain, sizeof plain, markup);
-    if (v->s.step < l->path.n) {
-        (void)snprintf(point, sizeof point, "; at step %zu of %zu it is %.5g", v->s.step,
-                       l->path.n - 1, l->path.energy[v->s.step]);
-    }
-    tell_rest(v, rest);
-    view_say(
-        v, false,
-        "%.160s, plane %s about step %zu: from %.5g at (%.3g, %.3g) to %.5g at (%.3g, %.3g)%s%s",
-        plain, dyn_plane_kind_name(dyn_plane_kind_at((size_t)l->settings.plane)), l->at, f->low,
-        f->low_at[0], f->low_at[1], f->high, f->high_at[0], f->high_at[1], point, rest);
-    return KERN_OK;
-}
-
-kern_status view_run_palette(view *v, const char *arguments, kern_error *err)
-{
-    KERN_TRY(view_args_none("palette", arguments, err));
-    v->overlay = VIEW_OVER_PALETTE;
-    v->typed[0] = '\0';
-    v->picked = 0;
-    v->stale = true;
-    return KERN_OK;
-}
-
-kern_status view_run_help(view *v, const char *arguments, kern_error *err)
-{
-    KERN_TRY(view_args_none("help", arguments, err));
-    v->overlay = VIEW_OVER_HELP;
-    v->stale = true;
-    return KERN_OK;
-}
-
-kern_status view_run_quit(view *v, const char *arguments, kern_error *err)
-{
-    KERN_TRY(view_args_none("quit", arguments, err));
-    v->ended = true;
-    return KERN_OK;
 }

@@ -197,3 +197,12 @@ kern_status view_run_describe(view *v, const char *arguments, kern_error *err)
     view_say(v, false, "written: %s", path);
     return KERN_OK;
 }
+
+kern_status view_run_screenshot(view *v, const char *arguments, kern_error *err)
+{
+    char path[VIEW_TEXT];
+    KERN_TRY(view_args_path(path, "screenshot", arguments, err));
+    memcpy(v->capture, path, sizeof path);
+    view_say(v, false, "the window as it is goes to %s", path);
+    return KERN_OK;
+}

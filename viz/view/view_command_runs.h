@@ -53,12 +53,9 @@ view_command_run view_run_center, view_run_zoom, view_run_pan, view_run_rotate, 
 
 /* view_command_files.c: files */
 view_command_run view_run_export, view_run_save, view_run_load, view_run_describe,
-    view_run_accept_model;
+    view_run_accept_model, view_run_screenshot;
 
-/* view_headless.c: a picture of the whole window */
-view_command_run view_run_screenshot;
-
-/* view_command.c: the rest */
+/* view_command_view.c: the view itself */
 view_command_run view_run_undo, view_run_redo, view_run_reset, view_run_say, view_run_palette,
     view_run_help, view_run_quit;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "viz/view/view_headless.h"
 
-#include "viz/view/view_command_runs.h"
+#include "viz/view/view_private.h"
 
 #include <string.h>
 
@@ -24,15 +24,6 @@ void view_headless_capture(view *v, cairo_surface_t *image, double seconds)
         view_say(v, true, "the window's picture could not be written to %.300s: %s", path,
                  cairo_status_to_string(status));
     }
-}
-
-kern_status view_run_screenshot(view *v, const char *arguments, kern_error *err)
-{
-    char path[VIEW_TEXT];
-    KERN_TRY(view_args_path(path, "screenshot", arguments, err));
-    memcpy(v->capture, path, sizeof path);
-    view_say(v, false, "the window as it is goes to %s", path);
-    return KERN_OK;
 }
 
 static kern_status draw(view *v, cairo_surface_t *image, int width, int height, kern_error *err)

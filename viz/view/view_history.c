@@ -7,61 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- What is there --------------------------------------------------------------------------- */
-
-static size_t centre_step(const view_subject *subject, const view_settings *s)
-{
-    return s->at == VIEW_LAST ? subject->trained : s->at;
-}
-
-size_t view_last_step(const view_subject *subject, const view_settings *s)
-{
-    const size_t last = s->steps > 0 ? s->steps : 2 * subject->trained;
-    const size_t at = centre_step(subject, s);
-    return at > last ? at : last;
-}
-
-size_t view_field_step(const view_subject *subject, const view_settings *s)
-{
-    /* The sum over all tokens holds none of them, and frozen ones stay where they are. */
-    const bool follows = s->follow && !s->frozen && s->token != VIEW_ALL;
-    return follows ? s->step : centre_step(subject, s);
-}
-
-kern_status view_fits(const view_subject *subject, const view_settings *s, kern_error *err)
-{
-    const size_t last = view_last_step(subject, s);
-    if (s->token != VIEW_ALL && s->token >= subject->n) {
-        return kern_raise(
-            err, KERN_INVALID_ARGUMENT,
-            "there is no token %zu; the prompt has those from 0 to %zu, and all stands "
-            "for their sum",
-            s->token, subject->n - 1);
-    }
-    if (s->with >= subject->n) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "there is no token %zu to go with; the prompt has those from 0 to %zu",
-                          s->with, subject->n - 1);
-    }
-    if (s->step > last) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "there is no step %zu; the trajectory has those from 0 to %zu, and steps "
-                          "makes it longer",
-                          s->step, last);
-    }
-    return KERN_OK;
-}
-
-void view_fit(const view_subject *subject, view_settings *s)
-{
-    const size_t last = view_last_step(subject, s);
-    if (s->token != VIEW_ALL && s->token >= subject->n) {
-        s->token = subject->n - 1;
-    }
-    s->with = s->with < subject->n ? s->with : subject->n - 1;
-    s->step = s->step < last ? s->step : last;
-}
-
 /* ---- Changing -------------------------------------------------------------------------------- */
 
 /* Makes *s the settings, with whatever model they need. Nothing is changed by a failure. */

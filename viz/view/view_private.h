@@ -76,7 +76,7 @@ struct view {
     struct view_cache *base; /* drawn layers of view_frame.c; private to it */
 };
 
-/* ---- view.c ---- */
+/* ---- view_state.c ---- */
 
 /* Sets view_said. */
 void view_say(view *v, bool failed, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -90,8 +90,17 @@ void view_refresh(view *v);
 /* KERN_INVALID_ARGUMENT, with the reason, when nothing may be written to files. */
 kern_status view_may_write(const view *v, kern_error *err);
 
-/* Moves the animation on when its time has come; view_frame calls it first. */
-void view_beat(view *v, double seconds);
+/* Number of the trajectory's last state under settings. */
+size_t view_last_step(const view_subject *subject, const view_settings *s);
+
+/* The step whose field settings ask for: where the tokens are that are held. */
+size_t view_field_step(const view_subject *subject, const view_settings *s);
+
+/* KERN_INVALID_ARGUMENT for a token or step that is not there. */
+kern_status view_fits(const view_subject *subject, const view_settings *s, kern_error *err);
+
+/* Brings tokens and steps within what is there. */
+void view_fit(const view_subject *subject, view_settings *s);
 
 /* ---- view_history.c ---- */
 
@@ -110,18 +119,6 @@ void view_undo_close(view *v);
 kern_status view_undo(view *v, kern_error *err);
 kern_status view_redo(view *v, kern_error *err);
 
-/* Number of the trajectory's last state under settings. */
-size_t view_last_step(const view_subject *subject, const view_settings *s);
-
-/* The step whose field settings ask for: where the tokens are that are held. */
-size_t view_field_step(const view_subject *subject, const view_settings *s);
-
-/* KERN_INVALID_ARGUMENT for a token or step that is not there. */
-kern_status view_fits(const view_subject *subject, const view_settings *s, kern_error *err);
-
-/* Brings tokens and steps within what is there. */
-void view_fit(const view_subject *subject, view_settings *s);
-
 /* ---- view_tasks.c ---- */
 
 /* Posts what the difference between v->shown and v->s makes necessary. */
@@ -136,6 +133,11 @@ kern_status view_tasks_measure(view *v, double a, double b, kern_error *err);
 /* Ends of the colour scale: those set, or those of the fields of all steps; equal where neither is
  * known, and then the picture's own count. */
 void view_colours(const view *v, double *low, double *high);
+
+/* ---- view_time.c ---- */
+
+/* Moves the animation on when its time has come; view_frame calls it first. */
+void view_beat(view *v, double seconds);
 
 /* ---- Others ---- */
 
