@@ -405,6 +405,11 @@ static kern_status run_all(recurrences *r, kern_error *err)
 
 /* ---- The method --------------------------------------------------------------------------- */
 
+size_t dyn_basins_cells(size_t size)
+{
+    return size <= 1 ? 4096 : size == 2 ? 512 : 128;
+}
+
 static kern_status prepare(recurrences *r, kern_error *err)
 {
     const dyn_basins_job *job = r->job;

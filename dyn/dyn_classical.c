@@ -3,30 +3,11 @@
 
 #include "dyn/dyn_classical_internal.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LIST_TEXT = 512 };
-
-kern_status dyn_classical_clone(dyn_map **out, const dyn_map *map, kern_error *err)
-{
-    return dyn_map_create_like(out, map, err);
-}
-
-kern_status dyn_classical_read_whole(const dyn_classical_entry *entry,
-                                     const dyn_classical_request *request, size_t index, double low,
-                                     double high, kern_error *err)
-{
-    const double value = request->values[index];
-    if (value >= low && value <= high && value == floor(value)) {
-        return KERN_OK;
-    }
-    return kern_raise(err, KERN_INVALID_ARGUMENT,
-                      "parameter %s of map %s is %g; accepted are whole numbers from %.0f to %.0f",
-                      entry->params[index].name, entry->kind.name, value, low, high);
-}
 
 static const dyn_classical_entry *entry_at(size_t index)
 {

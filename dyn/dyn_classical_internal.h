@@ -50,7 +50,4 @@ kern_status dyn_classical_read_whole(const dyn_classical_entry *entry,
                                      const dyn_classical_request *request, size_t index, double low,
                                      double high, kern_error *err);
 
-/* Clone of a map without data. */
-kern_status dyn_classical_clone(dyn_map **out, const dyn_map *map, kern_error *err);
-
 #endif

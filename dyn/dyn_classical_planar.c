@@ -203,7 +203,7 @@ static const double unit_torus[] = {1.0, 1.0};
              .jvp = jvp,                                                                           \
              .vjp = vjp,                                                                           \
              .log_abs_det = log_abs_det,                                                           \
-             .clone = dyn_classical_clone}
+             .clone = dyn_map_create_like}
 
 const dyn_classical_entry dyn_classical_planar[] = {
     {PLANAR_KIND("henon", "(1 - a x^2 + y, b x)"),

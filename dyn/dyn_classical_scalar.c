@@ -145,7 +145,7 @@ static const double unit_circle[] = {1.0};
              .vjp = vjp,                                                                           \
              .energy = map_energy,                                                                 \
              .log_abs_det = log_abs_det,                                                           \
-             .clone = dyn_classical_clone}
+             .clone = dyn_map_create_like}
 
 const dyn_classical_entry dyn_classical_scalar[] = {
     {SCALAR_KIND("logistic", "r x(1-x)", NULL), .params = {{"r", 4.0, "growth rate"}},

@@ -15,17 +15,6 @@ static const model_family_ops *const families[] = {
     [MODEL_HOURGLASS] = &model_family_hourglass,
 };
 
-const model_outer model_outer_gpt = {.embedding = "token_embedding_table.weight",
-                                     .position = "position_embedding_table.weight",
-                                     .norm_gain = "ln_f.weight",
-                                     .norm_bias = "ln_f.bias",
-                                     .head = "lm_head.weight",
-                                     .head_bias = "lm_head.bias",
-                                     .norm = KERN_LAYERNORM};
-
-const model_outer model_outer_stack = {
-    .embedding = "embed", .norm_gain = "norm_f", .head = "head", .norm = KERN_RMSNORM};
-
 const model_family_ops *model_family_get(model_family family)
 {
     return families[family];
