@@ -4,7 +4,14 @@
  */
 #include "kernels/kern_attention.h"
 #include "kernels/kern_op.h"
+#include "kernels/kern_op_check.h"
 #include "kernels/kern_size.h"
+
+/* An optional input that is absent or rows × cols. */
+static bool suits(kern_shape s, size_t rows, size_t cols)
+{
+    return s.rows == 0 || kern_shape_is_shape(s, rows, cols);
+}
 
 static kern_status linear_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
                                 kern_error *err)
@@ -16,12 +23,12 @@ static kern_status linear_infer(const kern_attr *attr, const kern_shape *in, ker
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "a linear map of %zu inputs cannot take rows of %zu", inner, in[0].cols);
     }
-    if (in[2].rows != 0 && (in[2].rows != 1 || in[2].cols != outer)) {
+    if (!suits(in[2], 1, outer)) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "a linear map of %zu outputs cannot take a bias of %zu × %zu", outer,
                           in[2].rows, in[2].cols);
     }
-    if (in[3].rows != 0 && (in[3].rows != in[0].rows || in[3].cols != outer)) {
+    if (!suits(in[3], in[0].rows, outer)) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "a linear map to %zu × %zu cannot add to %zu × %zu", in[0].rows, outer,
                           in[3].rows, in[3].cols);
@@ -51,6 +58,32 @@ const kern_op kern_op_linear = {
     .flops = linear_flops,
 };
 
+/* ---- attention, interaction ------------------------------------------------------------------ */
+
+/* What attention mixes: its keys where there are no values. */
+static kern_shape values_of(const kern_shape *in)
+{
+    return in[2].rows == 0 ? in[1] : in[2];
+}
+
+/* Outputs of attention and context: the mix of values of `cols` columns, ℓ, diagonal, weights. */
+static void set_outputs(const kern_attention_attr *a, size_t rows, size_t cols, kern_shape weights,
+                        kern_shape *out)
+{
+    out[0] = (kern_shape){rows, a->sum_heads ? cols / a->heads : cols};
+    out[1] = (kern_shape){rows, a->heads};
+    out[2] = (kern_shape){rows, a->heads};
+    out[3] = weights;
+}
+
+/* Pairs of tokens inside the mask, of all sequences that `rows` make. */
+static double pairs_of(const kern_attention_attr *a, size_t rows)
+{
+    const double n = (double)a->tokens;
+    const double pairs = a->strict ? n * (n - 1) / 2 : n * (n + 1) / 2;
+    return pairs * (double)(rows / a->tokens);
+}
+
 static kern_status attention_infer(const kern_attr *attr, const kern_shape *in, kern_shape *out,
                                    kern_error *err)
 {
@@ -70,38 +103,30 @@ static kern_status attention_infer(const kern_attr *attr, const kern_shape *in, 
                           "%zu × %zu",
                           a->heads, rows, in[0].cols, in[1].rows, in[1].cols);
     }
-    const kern_shape values = in[2].rows == 0 ? in[1] : in[2];
+    const kern_shape values = values_of(in);
     if (values.rows != rows || values.cols == 0 || values.cols % a->heads != 0) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "attention with %zu heads cannot mix values %zu × %zu", a->heads,
                           values.rows, values.cols);
     }
-    out[0] = (kern_shape){rows, a->sum_heads ? values.cols / a->heads : values.cols};
-    out[1] = (kern_shape){rows, a->heads};
-    out[2] = (kern_shape){rows, a->heads};
-    out[3] = (kern_shape){rows * a->heads, a->tokens};
+    set_outputs(a, rows, values.cols, (kern_shape){rows * a->heads, a->tokens}, out);
     return KERN_OK;
 }
 
 /* Pairs inside the mask times the two products, for every head. */
 static double attention_flops(const kern_attr *attr, const kern_shape *in, const kern_shape *out)
 {
-    const kern_attention_attr *a = &attr->attention;
-    const double n = (double)a->tokens;
-    const double pairs = a->strict ? n * (n - 1) / 2 : n * (n + 1) / 2;
-    const kern_shape values = in[2].rows == 0 ? in[1] : in[2];
-    const double widths = (double)in[1].cols + (double)values.cols;
+    const double widths = (double)in[1].cols + (double)values_of(in).cols;
     (void)out;
-    return 2.0 * pairs * widths * (double)(in[0].rows / a->tokens);
+    return 2.0 * pairs_of(&attr->attention, in[0].rows) * widths;
 }
 
 static size_t attention_scratch(const kern_attr *attr, const kern_shape *in, const kern_shape *out)
 {
     const kern_attention_attr *a = &attr->attention;
-    const kern_shape values = in[2].rows == 0 ? in[1] : in[2];
     (void)out;
     return kern_attention_scratch_size(a->tokens, a->heads, in[1].cols / a->heads,
-                                       values.cols / a->heads);
+                                       values_of(in).cols / a->heads);
 }
 
 const kern_op kern_op_attention = {
@@ -139,10 +164,8 @@ static kern_status interaction_infer(const kern_attr *attr, const kern_shape *in
 /* The diagonal part's two products are as wide as e, once for all heads or once for each. */
 static double interaction_flops(const kern_attr *attr, const kern_shape *in, const kern_shape *out)
 {
-    const double n = (double)attr->attention.tokens;
-    const double pairs = attr->attention.strict ? n * (n - 1) / 2 : n * (n + 1) / 2;
-    const double sequences = (double)(in[0].rows / attr->attention.tokens);
-    return attention_flops(attr, in, out) + 4.0 * pairs * (double)in[3].cols * sequences;
+    const double pairs = pairs_of(&attr->attention, in[0].rows);
+    return attention_flops(attr, in, out) + 4.0 * pairs * (double)in[3].cols;
 }
 
 static size_t interaction_scratch(const kern_attr *attr, const kern_shape *in,
@@ -191,10 +214,7 @@ static kern_status context_infer(const kern_attr *attr, const kern_shape *in, ke
         return kern_raise(err, KERN_OVERFLOW, "context: %zu rows of %zu heads are too many", k.rows,
                           a->heads);
     }
-    out[0] = (kern_shape){k.rows, a->sum_heads ? k.cols / a->heads : k.cols};
-    out[1] = (kern_shape){k.rows, a->heads};
-    out[2] = (kern_shape){k.rows, a->heads};
-    out[3] = (kern_shape){weights, held.rows + 1};
+    set_outputs(a, k.rows, k.cols, (kern_shape){weights, held.rows + 1}, out);
     return KERN_OK;
 }
 
