@@ -3,8 +3,10 @@
 #include "cli/cli_bench_viz.h"
 
 #include "cli/cli_bench_median.h"
+#include "cli/cli_bench_view.h"
 #include "dyn/dyn_plane_kinds.h"
 #include "dyn/dyn_slice.h"
+#include "models/model_attention.h"
 #include "models/model_dynamics.h"
 #include "models/model_slice.h"
 #include "viz/view/view_measure.h"
@@ -59,6 +61,18 @@ static kern_status measure_place(bench *b, kern_error *err)
     return KERN_OK;
 }
 
+/* Whom all tokens attend to, at one state. */
+static kern_status find_attention(bench *b, kern_error *err)
+{
+    double *means = malloc((size_t)TOKENS * TOKENS * sizeof *means);
+    if (means == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for the weights of %d tokens", TOKENS);
+    }
+    model_attention_means(b->subject.map, b->centre, means);
+    free(means);
+    return KERN_OK;
+}
+
 static kern_status find_landmarks(bench *b, kern_error *err)
 {
     view_landmarks m;
@@ -84,6 +98,7 @@ static const work works[] = {
     {"256x160 f64", false, FINEST, false, false, NULL},
     {"settled (plane, 256x160 f64, contours)", true, FINEST, false, true, NULL},
     {"measure at a place", false, DYN_SLICE_LEVELS, false, false, measure_place},
+    {"attention weights of all tokens", false, DYN_SLICE_LEVELS, false, false, find_attention},
     {"landmarks", false, DYN_SLICE_LEVELS, false, false, find_landmarks},
     {"orbit strip, 2 columns", false, DYN_SLICE_LEVELS, false, false, draw_strip},
 };
@@ -256,21 +271,29 @@ static void release(bench *b)
     model_destroy(b->m);
 }
 
-/* Whether some row's name begins as asked for. */
-static kern_status check_only(const cli_bench_viz_job *job, const model_ff *families, size_t n,
-                              kern_error *err)
+/* Whether some row of these families has a name that begins as asked for. */
+static bool is_any_wanted(const cli_bench_viz_job *job, const model_ff *families, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
         const bench b = {.job = job, .family = model_ff_word(families[k])};
         for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
             if (is_wanted(&b, &works[i])) {
-                return KERN_OK;
+                return true;
             }
         }
     }
-    return kern_raise(err, KERN_INVALID_ARGUMENT,
-                      "--case is \"%s\"; accepted are beginnings of rows' names, such as %s",
-                      job->only, model_ff_word(families[0]));
+    return false;
+}
+
+static kern_status check_only(const cli_bench_viz_job *job, const model_ff *families, size_t n,
+                              kern_error *err)
+{
+    return is_any_wanted(job, families, n) || cli_bench_view_has(job->only)
+               ? KERN_OK
+               : kern_raise(err, KERN_INVALID_ARGUMENT,
+                            "--case is \"%s\"; accepted are beginnings of rows' names, such as %s "
+                            "and window",
+                            job->only, model_ff_word(families[0]));
 }
 
 kern_status cli_bench_viz(const cli_bench_viz_job *job, cli_json *json, cJSON *rows,
@@ -279,12 +302,15 @@ kern_status cli_bench_viz(const cli_bench_viz_job *job, cli_json *json, cJSON *r
     static const model_ff families[] = {MODEL_FF1, MODEL_FF2W};
     kern_status status = KERN_OK;
     KERN_TRY(check_only(job, families, sizeof families / sizeof *families, err));
-    if (!job->json) {
+    if (!job->json && is_any_wanted(job, families, sizeof families / sizeof *families)) {
         (void)printf("%-48s %10s %10s\n", "landscape of one token, D = 256, N = 64, H = 8",
                      "ms wall", "ms cpu");
     }
     for (size_t k = 0; status == KERN_OK && k < sizeof families / sizeof *families; k++) {
         bench b = {.job = job, .json = json, .rows = rows, .family = model_ff_word(families[k])};
+        if (!is_any_wanted(job, families + k, 1)) {
+            continue;
+        }
         status = prepare(&b, families[k], err);
         for (size_t i = 0; status == KERN_OK && i < sizeof works / sizeof *works; i++) {
             if (is_wanted(&b, &works[i])) {
@@ -293,5 +319,5 @@ kern_status cli_bench_viz(const cli_bench_viz_job *job, cli_json *json, cJSON *r
         }
         release(&b);
     }
-    return status;
+    return status == KERN_OK ? cli_bench_view(job, json, rows, err) : status;
 }

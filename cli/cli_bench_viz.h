@@ -3,7 +3,7 @@
  * Speed of landscapes: the energy of the last of 64 tokens of an NRGPT (D = 256, 8 heads, random
  * weights, FF1 and FF2W) on a plane. What a user waits for after moving the plane is its reduction
  * to coefficients and a first field; what is settled is the finest field in double precision with
- * its contours.
+ * its contours. Behind these stand what the explorer's frames cost (cli/cli_bench_view.h).
  */
 #ifndef BASIN_CLI_BENCH_VIZ_H
 #define BASIN_CLI_BENCH_VIZ_H

@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Sentences of the engine begin with the setting that they are about; here it is an option. */
-static kern_status name_option(kern_status status, const kern_error *why, kern_error *err)
+kern_status cli_landscape_raise(kern_status status, const kern_error *why, kern_error *err)
 {
     const size_t n = strcspn(why->text, " :");
     char name[64];
@@ -79,6 +78,9 @@ static kern_status compute(cli_landscape_job *l, const cli_call *call, const cha
     if (status == KERN_OK) {
         KERN_TRY(check_layers(l, call, err));
         KERN_TRY(check_model(l, sha256, err));
+        if (l->view.panels > 1) {
+            return cli_landscape_panels(l, is_cancelled, err);
+        }
         status = view_landscape_create(&l->landscape, l->subject, &l->view, l->s->threads,
                                        is_cancelled, NULL, &why);
     }
@@ -86,7 +88,7 @@ static kern_status compute(cli_landscape_job *l, const cli_call *call, const cha
         status = view_basins_create(&l->basins, l->landscape, l->view.columns, l->s->threads,
                                     is_cancelled, NULL, &why);
     }
-    return status == KERN_OK ? draw_field(l, err) : name_option(status, &why, err);
+    return status == KERN_OK ? draw_field(l, err) : cli_landscape_raise(status, &why, err);
 }
 
 kern_status cli_landscape_run(cli_call *call, const void *settings, kern_error *err)
@@ -103,8 +105,10 @@ kern_status cli_landscape_run(cli_call *call, const void *settings, kern_error *
     cli_signal_watch();
     status = compute(&l, call, sha256, err);
     if (status == KERN_OK) {
-        status = cli_landscape_report(&l, err);
+        status =
+            l.panels != NULL ? cli_landscape_panels_report(&l, err) : cli_landscape_report(&l, err);
     }
+    view_panels_destroy(l.panels);
     view_basins_destroy(l.basins);
     view_picture_release(l.picture);
     view_landscape_release(l.landscape);

@@ -6,7 +6,9 @@
 #define BASIN_CLI_LANDSCAPE_H
 
 #include "cli/cli_args.h"
+#include "cli/cli_json.h"
 #include "viz/view/view_basins.h"
+#include "viz/view/view_panels.h"
 #include "viz/view/view_picture.h"
 
 typedef struct cli_landscape_settings {
@@ -35,11 +37,22 @@ typedef struct cli_landscape_job {
     view_landscape *landscape;
     view_picture *picture;
     view_basins *basins; /* of the mode of that name, else NULL */
+    view_panels *panels; /* of several planes, in place of landscape and picture; else NULL */
 } cli_landscape_job;
 
 kern_status cli_landscape_run(cli_call *call, const void *settings, kern_error *err);
 
+/* Sentences of the engine begin with the setting that they are about; here it is an option. */
+kern_status cli_landscape_raise(kern_status status, const kern_error *why, kern_error *err);
+
+/* Computes several planes of a subject that is open; `cancelled` is asked at every step. */
+kern_status cli_landscape_panels(cli_landscape_job *l, view_cancelled *cancelled, kern_error *err);
+
 /* Writes the figure, then prints. */
 kern_status cli_landscape_report(const cli_landscape_job *l, kern_error *err);
+kern_status cli_landscape_panels_report(const cli_landscape_job *l, kern_error *err);
+
+/* The settings that make a landscape, as keys of a JSON object. */
+void cli_landscape_put_recipe(const view_landscape *l, cli_json *json, cJSON *object);
 
 #endif

@@ -59,6 +59,8 @@ SETTING(at)
 SETTING(axes)
 SETTING(range)
 SETTING(seeds)
+SETTING(also)
+SETTING(held)
 SETTING(map)
 SETTING(mode)
 SETTING(sublayer)
@@ -118,6 +120,11 @@ static const cli_option options[] = {
      PLACE(changed_model),
      .help = "draw what --from asks for although the model is another by now"},
     {.kind = CLI_HEADING, .help = "The plane"},
+    {.name = "also",
+     .value = "B,C,...",
+     WORD(also),
+     .help = "tokens whose trajectories are drawn too, at their nearest places of the token's "
+             "plane, 16 at most"},
     {.name = "plane",
      .value = "P",
      WORD(plane),
@@ -128,13 +135,14 @@ static const cli_option options[] = {
     {.name = "chart",
      .value = "C",
      WORD(chart),
-     .help = "flat, sphere (geodesics at fixed length of every token), or auto: sphere behind a "
-             "norm, else flat"},
+     .help = "flat; at fixed length of every token sphere (along geodesics), gnomonic (great "
+             "circles are straight, the near half alone) or orthographic (as seen from far away, "
+             "the near half alone); or auto: sphere behind a norm, else flat"},
     {.name = "norm",
      .value = "N",
      WORD(norm),
      .help = "lengths: euclidean, rms, relative (to each token's own, radians on its sphere), or "
-             "auto: relative on spheres, else euclidean"},
+             "auto: euclidean on a flat chart, else relative"},
     {.name = "at",
      .value = "T",
      WORD(at),
@@ -174,6 +182,15 @@ static const cli_option options[] = {
      .kind = CLI_SEED,
      PLACE(view.seed),
      .help = "seed of random directions"},
+    {.name = "panels",
+     .value = "K",
+     .kind = CLI_SIZE,
+     .low = 1,
+     .high = VIZ_PLANES_MAX,
+     PLACE(view.panels),
+     .help =
+         "draw K planes of random directions side by side, of seeds --seed, --seed + 1, ..., with "
+         "one range and one scale of colours"},
     {.kind = CLI_HEADING, .help = "The trajectory"},
     {.name = "steps",
      .value = "T",
@@ -187,6 +204,10 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      PLACE(view.frozen),
      .help = "follow the token alone, with the others held where they are held in the field"},
+    {.name = "held",
+     .value = "B,C,...",
+     WORD(held),
+     .help = "tokens that stay at their state of the centre while the others move, 16 at most"},
     {.name = "rate",
      .value = "R",
      .kind = CLI_REAL,
@@ -238,6 +259,14 @@ static const cli_option options[] = {
      .high = STEPS_MAX,
      PLACE(view.step),
      .help = "state that is pointed out; 0: none"},
+    {.name = "follow",
+     .kind = CLI_FLAG,
+     PLACE(view.follow),
+     .help = "draw the field of --step, where the other tokens are then"},
+    {.name = "ghost",
+     .kind = CLI_FLAG,
+     PLACE(view.ghost),
+     .help = "with --follow: faint contours of the step before"},
     {.name = "mode",
      .value = "M",
      WORD(mode),
@@ -388,10 +417,10 @@ const cli_command cli_landscape = {
     .name = "landscape",
     .purpose = "draws the energy of a token on a plane through its states",
     .description =
-        "Computes the energy of one token (or of all together) on a plane or on a sphere chart "
-        "through the states of a prompt, with the weights and all tokens that do not move held "
-        "fixed, and draws it with contours that are true to the energy and the trajectory of the "
-        "model over it. Each state is drawn at its nearest point of the plane, with its true "
+        "Computes the energy of one token (or of all together) on a plane or on a chart of "
+        "spheres through the states of a prompt, with the weights and all tokens that do not move "
+        "held fixed, and draws it with contours that are true to the energy and the trajectory of "
+        "the model over it. Each state is drawn at its nearest point of the plane, with its true "
         "energy and how far it is off the plane.",
     .example = "basin landscape run --prompt \"max_10 ( 2 9 3 ) =\" --token 5 --plane pca --out "
                "landscape.pdf\n"

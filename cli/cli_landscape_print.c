@@ -4,7 +4,6 @@
  */
 #include "cli/cli_landscape.h"
 
-#include "cli/cli_json.h"
 #include "viz/viz_export.h"
 #include "viz/viz_text.h"
 
@@ -44,10 +43,8 @@ static kern_status draw(const cli_landscape_job *l, kern_error *err)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* What was asked for: enough to draw the figure again. */
-static void put_recipe(const view_picture *p, cli_json *json, cJSON *object)
+void cli_landscape_put_recipe(const view_landscape *l, cli_json *json, cJSON *object)
 {
-    const view_landscape *l = p->landscape;
     const view_settings *s = &l->settings;
     const view_field *field;
     char token[VIEW_TEXT] = "";
@@ -77,8 +74,6 @@ static void put_recipe(const view_picture *p, cli_json *json, cJSON *object)
         cli_json_size(json, object, "layer", l->subject->layer);
         cli_json_text(json, object, "sublayer", model_layer_part_word(l->subject->part));
     }
-    cli_json_size(json, object, "columns", p->field.columns);
-    cli_json_size(json, object, "rows", p->field.rows);
 }
 
 static void put_path(const view_path *p, cli_json *json, cJSON *list)
@@ -123,7 +118,7 @@ static void put_plane(const view_landscape *l, cli_json *json)
     (void)cli_json_reals(json, axes, NULL, p->axes[0] + first, n);
     (void)cli_json_reals(json, axes, NULL, p->axes[1] + first, n);
     cli_json_real(json, json->object, "angle", p->angle);
-    if (p->chart != DYN_PLANE_FLAT && one) {
+    if (dyn_plane_chart_is_curved(p->chart) && one) {
         cli_json_real(json, json->object, "radius", p->radius[l->token]);
     }
     if (l->settings.turn == 0.0) {
@@ -139,13 +134,16 @@ static kern_status print_json(const cli_landscape_job *job, kern_error *err)
     const view_landscape *l = job->landscape;
     const view_picture *p = job->picture;
     cli_json_init(&json);
-    put_recipe(p, &json, json.object);
+    cli_landscape_put_recipe(l, &json, json.object);
+    cli_json_size(&json, json.object, "columns", p->field.columns);
+    cli_json_size(&json, json.object, "rows", p->field.rows);
     put_plane(l, &json);
     cli_json_real(&json, json.object, "min", p->field.low);
     cli_json_real(&json, json.object, "max", p->field.high);
     (void)cli_json_reals(&json, json.object, "min_at", p->field.low_at, 2);
     (void)cli_json_reals(&json, json.object, "max_at", p->field.high_at, 2);
     cli_json_size(&json, json.object, "not_finite", p->field.n_not_finite);
+    cli_json_size(&json, json.object, "outside", p->field.n_outside);
     cli_json_size(&json, json.object, "contours", p->contours.n_lines);
     cli_json_size(&json, json.object, "contour_vertices_off", p->contours.n_rough);
     cli_json_bool(&json, json.object, "reduced", l->slice != NULL);
@@ -163,6 +161,8 @@ static kern_status print_json(const cli_landscape_job *job, kern_error *err)
 static void print_states(const view_landscape *l)
 {
     const view_path *p = &l->path;
+    const double ends = fmax(p->distance[0], p->distance[p->n - 1]); /* one may have no place */
+    const double farthest = ends > 0.0 ? ends : 1.0;
     (void)printf("\n%6s %12s %12s %14s %14s %10s\n", "step", "a", "b", "E", "E on plane",
                  "off plane");
     for (size_t t = 0; t < p->n; t++) {
@@ -170,9 +170,13 @@ static void print_states(const view_landscape *l)
             (void)printf("%6s\n", "...");
             t = p->n - SHOWN;
         }
+        if (isnan(p->a[t]) && isfinite(p->energy[t])) {
+            (void)printf("%6zu %25s %14.7g\n", t, "in the far half", p->energy[t]);
+            continue;
+        }
         (void)printf("%6zu %12.5g %12.5g %14.7g %14.7g", t, p->a[t], p->b[t], p->energy[t],
                      p->on_plane[t]);
-        if (t == l->at && p->residual[t] <= 1e-9 * p->distance[0]) {
+        if (t == l->at && p->residual[t] <= 1e-9 * farthest) {
             (void)printf(" %10s\n", "centre");
         } else {
             (void)printf(" %8.1f %%\n", 100.0 * p->residual[t] / p->distance[t]);
@@ -184,6 +188,10 @@ static void print_field(const dyn_slice_field *f)
 {
     (void)printf("least    %14.7g at (%.4g, %.4g)\nlargest  %14.7g at (%.4g, %.4g)\n", f->low,
                  f->low_at[0], f->low_at[1], f->high, f->high_at[0], f->high_at[1]);
+    if (f->n_outside > 0) {
+        (void)printf("%zu of %zu places are outside of the chart and have no state\n", f->n_outside,
+                     f->columns * f->rows);
+    }
     if (f->n_not_finite > 0) {
         (void)printf("%zu of %zu energies are not finite\n", f->n_not_finite, f->columns * f->rows);
     }

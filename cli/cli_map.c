@@ -6,6 +6,7 @@
 #include "dyn/dyn_frozen.h"
 #include "dyn/dyn_plugin.h"
 #include "models/model_dynamics.h"
+#include "models/model_token.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +221,21 @@ static void replace(cli_map *m, dyn_map *wrapped)
     m->map = wrapped;
 }
 
+/* One block with the others held where `state` has them; a token of an NRGPT at the cost of a
+ * token.
+ */
+static kern_status freeze(dyn_map **out, const cli_map *m, size_t token, const double *state,
+                          kern_error *err)
+{
+    const dyn_map *whole = m->map;
+    if (!m->has_run || m->run.run.config.family != MODEL_NRGPT) {
+        return dyn_frozen_create(out, whole, token, state, err);
+    }
+    KERN_TRY(model_token_create(out, m->run.m, state, token, err));
+    memcpy((*out)->params, whole->params, whole->n_params * sizeof *whole->params);
+    return KERN_OK;
+}
+
 /* One block, or the chart, or the chart of one block; `state` then is that of the block. */
 static kern_status wrap(cli_map *m, const cli_map_options *o, bool chart, const cli_pin *pin,
                         kern_error *err)
@@ -229,7 +245,7 @@ static kern_status wrap(cli_map *m, const cli_map_options *o, bool chart, const 
     size_t token = 0;
     if (o->token != NULL) {
         KERN_TRY(read_token(m->map, o->token, &token, err));
-        KERN_TRY(dyn_frozen_create(&wrapped, m->map, token, state, err));
+        KERN_TRY(freeze(&wrapped, m, token, state, err));
         replace(m, wrapped);
         m->first_token = token;
         state = m->map->start;

@@ -49,8 +49,8 @@ static const cli_option options[] = {
      .hide_default = true,
      .offset = offsetof(cli_trace_settings, steps),
      .help =
-         "applications of the block, or steps of every CEM sub-layer (default: twice as many as "
-         "in training)"},
+         "applications of the block, or steps of every CEM sub-layer, which hands on what it has "
+         "after those of training (default: twice as many as in training)"},
     {.name = "layer",
      .value = "L",
      .kind = CLI_SIZE,
@@ -283,7 +283,9 @@ const cli_command cli_trace = {
         "Applies the trained block again and again to the tokens of a prompt, in double precision, "
         "and records for every token and step the energy and its two terms, the normalised state, "
         "the norm's denominator, the tangential gradient, and the change of energy as predicted "
-        "to first order and as it came out.",
+        "to first order and as it came out. Of a cem model it follows the steps inside every part "
+        "of "
+        "every layer, with the inputs that the trained model gives them.",
     .example = "basin trace run --prompt \"max_10 ( 2 9 3 ) =\" --steps 12 --out trace.h5 "
                "--figure trace.pdf",
     .options = options,

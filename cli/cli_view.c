@@ -7,11 +7,11 @@
 
 #include "cli/cli_commands.h"
 #include "cli/cli_json.h"
+#include "cli/cli_signal.h"
 #include "kernels/kern_parallel.h"
 #include "models/model_file.h"
 #include "viz/view/view_command.h"
 #include "viz/view/view_headless.h"
-#include "viz/view/view_window.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,7 +208,7 @@ typedef struct explorer {
 static kern_status draw(explorer *e, kern_error *err)
 {
     const cli_view_size *size = &e->s->size;
-    view_settle(e->v);
+    KERN_TRY(cli_view_wait(e->v, e->window, err));
     return e->window != NULL ? view_window_turn(e->window, e->v, 0.0, err)
                              : view_headless_draw(e->v, size->width, size->height, NULL, err);
 }
@@ -253,6 +253,9 @@ static kern_status do_lines(explorer *e, char *text, const char *separators, ker
     char *rest = NULL;
     for (char *line = strtok_r(text, separators, &rest); line != NULL && !view_ended(e->v);
          line = strtok_r(NULL, separators, &rest)) {
+        if (e->window != NULL && !view_window_is_open(e->window)) {
+            return KERN_OK; /* closed while a command was computed */
+        }
         line += strspn(line, " \t\r");
         size_t n = strlen(line);
         while (n > 0 && strchr(" \t\r", line[n - 1]) != NULL) {
@@ -343,6 +346,9 @@ static kern_status explore(explorer *e, kern_error *err)
     if (status == KERN_OK && e->window != NULL && !view_ended(e->v)) {
         status = view_window_run(e->window, e->v, err);
     }
+    if (status == KERN_OK && e->window != NULL && view_window_was_asked(e->window)) {
+        status = kern_raise(err, KERN_INTERRUPTED, "stopped on request");
+    }
     if (status == KERN_OK && e->s->json) {
         return print_end(e, err);
     }
@@ -358,9 +364,11 @@ static kern_status open_and_explore(explorer *e, const view_options *wanted, ker
     if (!e->s->no_window) {
         const view_window_options w = {.width = e->sized ? e->s->size.width : 0,
                                        .height = e->sized ? e->s->size.height : 0};
-        KERN_TRY(view_window_create(&e->window, &w, err));
+        KERN_TRY(view_window_create(&e->window, &w, err)); /* SDL turns signals into an event */
         o.notify = view_window_notify;
         o.context = e->window;
+    } else {
+        cli_signal_watch();
     }
     kern_status status = view_create(&e->v, &o, err);
     if (status == KERN_OK) {

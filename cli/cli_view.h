@@ -7,6 +7,7 @@
 
 #include "cli/cli_args.h"
 #include "viz/view/view.h"
+#include "viz/view/view_window.h"
 
 typedef struct cli_view_size {
     int width, height;
@@ -42,5 +43,10 @@ kern_status cli_view_find_assets(char **folder, const char *named, kern_error *e
  * receives the fingerprint that the session's model had, or "". */
 kern_status cli_view_read_settings(view_settings *out, char sha256[65], const cli_call *call,
                                    const cli_view_settings *s, const char *assets, kern_error *err);
+
+/* Waits until the view has computed what it was asked for. A window (or NULL) goes on meanwhile,
+ * and its end ends the waiting; without one, KERN_INTERRUPTED once a signal has come, and progress
+ * of long work goes to standard error when that is a terminal. */
+kern_status cli_view_wait(view *v, view_window *window, kern_error *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include "models/model_run_path.h"
 #include "viz/view/view_session.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 /* The model that opens when none is named. */
 #define BUNDLED "listops"
 
-enum { PROMPT_FILE = 1 << 16 };
+enum { PROMPT_FILE = 1 << 16, MODELS_MAX = 64 };
 
 /* ---- Bundled models --------------------------------------------------------------------------
  */
@@ -168,6 +169,42 @@ static bool needs_prompt(const view_settings *out, const cli_view_settings *s)
     return out->prompt[0] == '\0' && s->prompt == NULL;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Says which models there are, in the order of their names. */
+static kern_status raise_unknown(const char *assets, const char *name, kern_error *err)
+{
+    char *names[MODELS_MAX];
+    char list[256] = "";
+    size_t n = 0;
+    DIR *folder = opendir(assets);
+    for (const struct dirent *entry = folder != NULL ? readdir(folder) : NULL;
+         entry != NULL && n < MODELS_MAX; entry = readdir(folder)) {
+        char *path = NULL;
+        const bool fits = entry->d_name[0] != '.' &&
+                          model_run_path(&path, assets, entry->d_name, NULL) == KERN_OK &&
+                          is_file(path, "model.safetensors");
+        names[n] = fits ? strdup(entry->d_name) : NULL;
+        n += names[n] != NULL ? 1 : 0;
+        free(path);
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    qsort(names, n, sizeof *names, compare_names);
+    for (size_t i = 0; i < n; i++) {
+        const size_t used = strlen(list);
+        (void)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", names[i]);
+        free(names[i]);
+    }
+    return kern_raise(err, KERN_NOT_FOUND,
+                      "--bundled is \"%.40s\"; accepted are the models in '%s': %s", name, assets,
+                      list);
+}
+
 static kern_status take_bundled(view_settings *out, const char *name, const char *assets,
                                 const cli_view_settings *s, kern_error *err)
 {
@@ -181,8 +218,7 @@ static kern_status take_bundled(view_settings *out, const char *name, const char
     KERN_TRY(model_run_path(&folder, assets, name, err));
     kern_status status = KERN_OK;
     if (strchr(name, '/') != NULL || !is_file(folder, "model.safetensors")) {
-        status =
-            kern_raise(err, KERN_NOT_FOUND, "--bundled: '%s' has no model \"%s\"", assets, name);
+        status = raise_unknown(assets, name, err);
     } else if (strcmp(name, BUNDLED) == 0) {
         /* It is found wherever the assets lie, so that its sessions can be passed on. */
         status = set(out, "run", "", err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dyn/dyn_plane.h"
 
+#include "dyn/dyn_plane_chart.h"
 #include "dyn/dyn_vector.h"
 #include "kernels/kern_size.h"
 
@@ -12,18 +13,18 @@
 /* Numbers and flags that a block has besides its coordinates. */
 enum { BLOCK_REALS = 5, BLOCK_PRODUCTS = 3 };
 
-const char *dyn_plane_chart_word(dyn_plane_chart chart)
-{
-    static const char *const words[] = {[DYN_PLANE_FLAT] = "flat", [DYN_PLANE_SPHERE] = "sphere"};
-    return (unsigned)chart < DYN_PLANE_CHART_COUNT ? words[chart] : NULL;
-}
-
 const char *dyn_plane_norm_word(dyn_plane_norm norm)
 {
     static const char *const words[] = {[DYN_PLANE_EUCLIDEAN] = "euclidean",
                                         [DYN_PLANE_RMS] = "rms",
                                         [DYN_PLANE_RELATIVE] = "relative"};
     return (unsigned)norm < DYN_PLANE_NORM_COUNT ? words[norm] : NULL;
+}
+
+/* Whether blocks stay on their spheres. */
+static bool is_curved(const dyn_plane *p)
+{
+    return dyn_plane_chart_is_curved(p->chart);
 }
 
 /* ---- Vectors ------------------------------------------------------------------------------ */
@@ -139,14 +140,14 @@ static kern_status measure_blocks(dyn_plane *p, kern_error *err)
 {
     for (size_t block = 0; block < p->block_count; block++) {
         double size = 1.0;
-        const bool wanted = p->chart == DYN_PLANE_SPHERE || p->norm == DYN_PLANE_RELATIVE;
+        const bool wanted = is_curved(p) || p->norm == DYN_PLANE_RELATIVE;
         if (wanted && p->movable[block]) {
             KERN_TRY(measure_block(p, block, &size, err));
         }
         p->weight[block] = p->norm == DYN_PLANE_RMS        ? 1.0 / (double)p->block_width
                            : p->norm == DYN_PLANE_RELATIVE ? 1.0 / (size * size)
                                                            : 1.0;
-        if (p->chart == DYN_PLANE_SPHERE && p->movable[block]) {
+        if (is_curved(p) && p->movable[block]) {
             memcpy(block_of(p, p->centre, block), block_of(p, p->work, block),
                    p->block_width * sizeof *p->centre);
             p->radius[block] = size;
@@ -221,7 +222,7 @@ void dyn_plane_make_tangent(const dyn_plane *plane, double *v)
     hold_blocks(plane, v);
     for (size_t block = 0; block < plane->block_count; block++) {
         double *part = block_of(plane, v, block);
-        if (plane->movable[block] && plane->chart == DYN_PLANE_SPHERE) {
+        if (plane->movable[block] && is_curved(plane)) {
             const double *c = block_in(plane, plane->centre, block);
             const double square = plane->radius[block] * plane->radius[block];
             if (plane->gauge == DYN_GAUGE_SCALE_SHIFT) {
@@ -247,7 +248,7 @@ static void scale(double *v, double factor, size_t n)
 static kern_status take_axis(dyn_plane *p, int which, const double *given, double *length,
                              kern_error *err)
 {
-    const char *where = p->chart == DYN_PLANE_SPHERE ? " and along their spheres" : "";
+    const char *where = is_curved(p) ? " and along their spheres" : "";
     double *axis = p->axes[which];
     if (!all_finite(given, p->size)) {
         return kern_raise(err, KERN_NAN, "axis %d of a plane is not finite", which + 1);
@@ -332,38 +333,79 @@ kern_status dyn_plane_set_axes(dyn_plane *plane, const double *u, const double *
 
 /* ---- Points ------------------------------------------------------------------------------- */
 
+/* s = |w|²/R² of a block that moves on a sphere. */
+static double square_of(const dyn_plane *p, size_t block, double a, double b)
+{
+    const double *m = p->products + BLOCK_PRODUCTS * block;
+    const double square = a * a * m[0] + 2.0 * a * b * m[1] + b * b * m[2];
+    return fmax(square, 0.0) / (p->radius[block] * p->radius[block]);
+}
+
+/* The largest s of a block; 0 on flat charts. */
+static double largest_square(const dyn_plane *p, double a, double b)
+{
+    double most = 0.0;
+    for (size_t block = 0; is_curved(p) && block < p->block_count; block++) {
+        const double s = p->moves[block] ? square_of(p, block, a, b) : 0.0;
+        most = s <= most ? most : s; /* NaN stays */
+    }
+    return most;
+}
+
+bool dyn_plane_has(const dyn_plane *plane, double a, double b)
+{
+    const double edge = dyn_plane_chart_at(plane->chart)->edge;
+    const double s = largest_square(plane, a, b);
+    return isfinite(a) && isfinite(b) && isfinite(s) && s <= edge * edge;
+}
+
+double dyn_plane_rim(const dyn_plane *plane, double a, double b)
+{
+    return dyn_plane_chart_at(plane->chart)->edge / sqrt(largest_square(plane, a, b));
+}
+
 void dyn_plane_weights(const dyn_plane *plane, size_t block, double a, double b, double k[3])
 {
-    const double *three = plane->products + BLOCK_PRODUCTS * block;
     k[0] = 1.0;
     k[1] = a;
     k[2] = b;
-    if (plane->chart == DYN_PLANE_SPHERE && plane->moves[block]) {
-        const double square = a * a * three[0] + 2.0 * a * b * three[1] + b * b * three[2];
-        const double theta = sqrt(fmax(square, 0.0)) / plane->radius[block];
-        const double sinc = theta > 0.0 ? sin(theta) / theta : 1.0;
-        k[0] = cos(theta);
-        k[1] *= sinc;
-        k[2] *= sinc;
+    if (is_curved(plane) && plane->moves[block]) {
+        double q;
+        dyn_plane_chart_at(plane->chart)->weights(square_of(plane, block, a, b), &k[0], &q);
+        k[1] *= q;
+        k[2] *= q;
     }
 }
 
 void dyn_plane_point(const dyn_plane *plane, double a, double b, double *x)
 {
+    const bool has = dyn_plane_has(plane, a, b);
     for (size_t block = 0; block < plane->block_count; block++) {
         double k[3];
         dyn_plane_weights(plane, block, a, b, k);
         for (size_t i = block * plane->block_width; i < (block + 1) * plane->block_width; i++) {
-            x[i] = plane->moves[block] ? k[0] * plane->centre[i] + k[1] * plane->axes[0][i] +
-                                             k[2] * plane->axes[1][i]
-                                       : plane->centre[i];
+            const double moved =
+                k[0] * plane->centre[i] + k[1] * plane->axes[0][i] + k[2] * plane->axes[1][i];
+            x[i] = !has ? (double)NAN : plane->moves[block] ? moved : plane->centre[i];
         }
     }
 }
 
-/* The inverse of the exponential map in one block: the part of x/|x| across c, turned into an arc.
- */
-static void lift_block(const dyn_plane *p, size_t block, double *w)
+double dyn_plane_angle(const dyn_plane *plane, double a, double b)
+{
+    double angle = dyn_plane_has(plane, a, b) ? 0.0 : (double)NAN;
+    for (size_t block = 0; is_curved(plane) && block < plane->block_count; block++) {
+        double k[3];
+        dyn_plane_weights(plane, block, a, b, k);
+        angle = plane->moves[block] && !(acos(k[0]) <= angle) ? acos(k[0]) : angle;
+    }
+    return angle;
+}
+
+/* Makes w the part of itself across the block's centre, `reach` long, where `inverse` says how far
+ * that is in units of the radius. */
+static void lift_block(const dyn_plane *p, size_t block, const dyn_plane_chart_kind *chart,
+                       double *w)
 {
     const size_t n = p->block_width;
     const double *c = block_in(p, p->centre, block);
@@ -371,14 +413,17 @@ static void lift_block(const dyn_plane *p, size_t block, double *w)
     if (p->gauge == DYN_GAUGE_SCALE_SHIFT) {
         take_mean_away(w, n);
     }
+    const double whole = dyn_vector_norm(w, n);
     const double along = dyn_vector_dot(w, c, n) / radius;
     dyn_vector_add(w, -along / radius, c, n);
     dyn_vector_add(w, -dyn_vector_dot(w, c, n) / (radius * radius), c, n);
     const double across = dyn_vector_norm(w, n);
-    scale(w, across > 0.0 ? radius * atan2(across, along) / across : 0.0, n);
+    const double reach = radius * chart->inverse(along, across, (double)n * DBL_EPSILON * whole);
+    scale(w, across > 0.0 ? reach / across : 0.0 * reach, n);
 }
 
-void dyn_plane_lift(const dyn_plane *plane, const double *x, double *w)
+static void lift(const dyn_plane *plane, const dyn_plane_chart_kind *chart, const double *x,
+                 double *w)
 {
     for (size_t block = 0; block < plane->block_count; block++) {
         double *part = block_of(plane, w, block);
@@ -388,12 +433,22 @@ void dyn_plane_lift(const dyn_plane *plane, const double *x, double *w)
             continue;
         }
         memmove(part, from, plane->block_width * sizeof *part);
-        if (plane->chart == DYN_PLANE_SPHERE) {
-            lift_block(plane, block, part);
+        if (chart->inverse != NULL) {
+            lift_block(plane, block, chart, part);
         } else {
             dyn_vector_add(part, -1.0, block_in(plane, plane->centre, block), plane->block_width);
         }
     }
+}
+
+void dyn_plane_lift(const dyn_plane *plane, const double *x, double *w)
+{
+    lift(plane, dyn_plane_chart_at(is_curved(plane) ? DYN_PLANE_SPHERE : plane->chart), x, w);
+}
+
+void dyn_plane_locate(const dyn_plane *plane, const double *x, double *w)
+{
+    lift(plane, dyn_plane_chart_at(plane->chart), x, w);
 }
 
 /* Distance over the blocks that are held. */
@@ -415,7 +470,7 @@ void dyn_plane_project(dyn_plane *plane, const double *x, dyn_plane_shadow *shad
     const double *g = plane->gram;
     double *w = plane->work;
     shadow->held = held_distance(plane, x);
-    dyn_plane_lift(plane, x, w);
+    dyn_plane_locate(plane, x, w);
     shadow->distance = sqrt(dyn_plane_product(plane, w, w));
     const double p = dyn_plane_product(plane, w, plane->axes[0]);
     const double q = dyn_plane_product(plane, w, plane->axes[1]);

@@ -10,9 +10,18 @@
  *           which on a flat plane are constant along rays from 0. Axes are made tangent to the
  *           spheres first; where the norm also takes a block's mean away (DYN_GAUGE_SCALE_SHIFT),
  *           c_B, u_B and v_B lose theirs and R_B = |c_B| is that of what is left.
+ *   gnomonic      the same spheres seen from their middle: with ρ_B = |w_B|/R_B = tan θ_B, x_B =
+ *                 (c_B + w_B)/√(1 + ρ_B²). Every great circle is a straight line, not only those
+ *                 through c. The half of a sphere where x_B·c_B > 0 takes the whole plane; the
+ *                 other half has no place.
+ *   orthographic  seen from far away: ρ_B = sin θ_B and x_B = √(1 − ρ_B²) c_B + w_B. The half with
+ *                 x_B·c_B ≥ 0 takes the disc ρ_B ≤ 1. The other half has no place, and places
+ *                 where a block has ρ_B > 1 have no state.
  *
- * In both charts block B is k₀ c_B + k₁ u_B + k₂ v_B with three numbers that dyn_plane_weights
- * gives: whatever is linear in a block needs three products for the whole plane.
+ * In all of them block B is k₀ c_B + k₁ u_B + k₂ v_B with three numbers that dyn_plane_weights
+ * gives: whatever is linear in a block needs three products for the whole plane. To second order in
+ * a and b the three curved charts agree, so that slopes and curvatures at the centre are those of
+ * all (dyn_plane_chart.h has the table, Snyder 1987 the last two, as map projections).
  *
  * Lengths are measured by ⟨v, w⟩ = Σ_B ω_B v_B·w_B: ω_B = 1 (Euclidean), 1/D (rms of a block of
  * width D), or 1/|c_B|² (relative to the block's own size, with its mean taken away as above, so
@@ -34,6 +43,8 @@
 typedef enum dyn_plane_chart {
     DYN_PLANE_FLAT,
     DYN_PLANE_SPHERE,
+    DYN_PLANE_GNOMONIC,
+    DYN_PLANE_ORTHOGRAPHIC,
     DYN_PLANE_CHART_COUNT
 } dyn_plane_chart;
 
@@ -44,8 +55,14 @@ typedef enum dyn_plane_norm {
     DYN_PLANE_NORM_COUNT
 } dyn_plane_norm;
 
-/* Words "flat", "sphere"; "euclidean", "rms", "relative"; NULL outside the lists. */
+/* Words "flat", "sphere", "gnomonic", "orthographic"; "euclidean", "rms", "relative"; how a chart
+ * is to be read, for captions, and what coordinates are on the sphere of one block in lengths
+ * relative to it ("rad", …). NULL outside the lists. */
 const char *dyn_plane_chart_word(dyn_plane_chart chart);
+const char *dyn_plane_chart_help(dyn_plane_chart chart);
+const char *dyn_plane_chart_unit(dyn_plane_chart chart);
+/* Whether blocks keep their lengths. */
+bool dyn_plane_chart_is_curved(dyn_plane_chart chart);
 const char *dyn_plane_norm_word(dyn_plane_norm norm);
 
 /* Space, centre and measure of a plane. */
@@ -73,7 +90,7 @@ typedef struct dyn_plane {
     bool *movable;    /* by block */
     bool *moves;      /* by block: an axis has a part in it */
     double *weight;   /* by block: ω_B */
-    double *radius;   /* by block: R_B of those that may move on a sphere, else 0 */
+    double *radius;   /* by block: R_B of those that may move on spheres, else 0 */
     double *products; /* by block: u·u, u·v, v·v, unweighted */
     double gram[3];   /* ⟨u,u⟩, ⟨u,v⟩, ⟨v,v⟩ */
     double angle;     /* of the axes as they were given, made tangent; 0 … π, radians */
@@ -94,26 +111,59 @@ void dyn_plane_destroy(dyn_plane *plane);
 kern_status dyn_plane_set_axes(dyn_plane *plane, const double *u, const double *v, bool oblique,
                                kern_error *err);
 
-/* k of block `block` at (a, b). */
+/* Whether a state is at (a, b): not beyond the rim of an orthographic chart, nor where a number is
+ * not finite. */
+bool dyn_plane_has(const dyn_plane *plane, double a, double b);
+
+/* k of block `block` at (a, b); NaN beyond the block's rim. */
 void dyn_plane_weights(const dyn_plane *plane, size_t block, double a, double b, double k[3]);
 
-/* x = the state at (a, b). x is not the centre's memory. */
+/* x = the state at (a, b); all NaN where there is none. x is not the centre's memory. */
 void dyn_plane_point(const dyn_plane *plane, double a, double b, double *x);
+
+/* The largest t for which a state is at (t a, t b); ∞ where there is no rim that way. */
+double dyn_plane_rim(const dyn_plane *plane, double a, double b);
+
+/* The largest angle of a block at (a, b) from its centre, in radians: 0 on flat charts, NaN where
+ * there is no state. */
+double dyn_plane_angle(const dyn_plane *plane, double a, double b);
+
+/* How lengths and directions change over the chart. With e_a = ∂x/∂a and e_b, `gram` is ⟨e_a, e_a⟩,
+ * ⟨e_a, e_b⟩, ⟨e_b, e_b⟩, and bend[k] are the Christoffel symbols Γᵏ of aa, ab, bb, with which the
+ * second derivatives of an energy along the surface of the chart's states (its covariant Hessian)
+ * are ∂_i∂_j E − Σ_k Γᵏ_ij ∂_k E. On flat charts, and at the centre of all, they are the plane's
+ * own Gram matrix and 0. On one block's sphere, gradient and curvatures made with them are the same
+ * numbers in every curved chart. */
+typedef struct dyn_plane_metric {
+    double gram[3];
+    double bend[2][3];
+} dyn_plane_metric;
+
+/* NaN where there is no state; not finite on the rim and at antipodes. */
+void dyn_plane_measure(const dyn_plane *plane, double a, double b, dyn_plane_metric *metric);
 
 /* ⟨v, w⟩. */
 double dyn_plane_product(const dyn_plane *plane, const double *v, const double *w);
 
 /* w = the displacement from the centre to x in the blocks that may move, 0 in the others: x − c, or
- * the inverse of the exponential map (of x's direction; a block opposite to its centre has no
- * unique one and gives some). w may be x. Axes need not be set. */
+ * on every curved chart the inverse of the exponential map (of x's direction; a block opposite to
+ * its centre has no unique one and gives some). w may be x. Axes need not be set. */
 void dyn_plane_lift(const dyn_plane *plane, const double *x, double *w);
+
+/* The same in the chart's own coordinates: w with x_B = p c_B + q w_B of dyn_plane_chart.h, up to
+ * the length of x_B. NaN in blocks that have no place in the chart, in the far half of their
+ * sphere. In one block it has the direction of the above, and another length. */
+void dyn_plane_locate(const dyn_plane *plane, const double *x, double *w);
 
 /* Makes a direction one of the plane's space: 0 in blocks that may not move, tangent on spheres. */
 void dyn_plane_make_tangent(const dyn_plane *plane, double *v);
 
-/* Where a state falls on the plane, and how far it is from what is shown there. */
+/* Where a state falls on the plane, and how far it is from what is shown there, with w of
+ * dyn_plane_locate. a, b, distance and residual are NaN when a block has no place in the chart. On
+ * one block's sphere the share residual/distance is the same in every curved chart, and a gnomonic
+ * (a, b) is that of the nearest state of the plane itself. */
 typedef struct dyn_plane_shadow {
-    double a, b;     /* of the nearest point */
+    double a, b;     /* of the nearest point: of all w of the plane the one nearest to that of x */
     double distance; /* of x from the centre, |w| */
     double residual; /* |w − a u − b v|: off the plane */
     double held;     /* |x − c| over the blocks that may not move */

@@ -108,11 +108,25 @@ static kern_status fill_tokens(dyn_plane__job *job, double *u, double *v, kern_e
 
 /* ---- Given states and directions ---------------------------------------------------------- */
 
+/* In the chart's own coordinates, in which the plane then passes through the state; where it has
+ * none, along the geodesic. */
+static void point_at(const dyn_plane *p, const double *x, double *w)
+{
+    bool has = true;
+    dyn_plane_locate(p, x, w);
+    for (size_t i = 0; i < p->size; i++) {
+        has = has && isfinite(w[i]);
+    }
+    if (!has) {
+        dyn_plane_lift(p, x, w);
+    }
+}
+
 static kern_status fill_points(dyn_plane__job *job, double *u, double *v, kern_error *err)
 {
     (void)err;
-    dyn_plane_lift(job->plane, job->recipe->vectors, u);
-    dyn_plane_lift(job->plane, job->recipe->vectors + job->plane->size, v);
+    point_at(job->plane, job->recipe->vectors, u);
+    point_at(job->plane, job->recipe->vectors + job->plane->size, v);
     return KERN_OK;
 }
 
@@ -219,34 +233,6 @@ static kern_status fill_terms(dyn_plane__job *job, double *u, double *v, kern_er
 {
     KERN_TRY(descend(job, 0, u, err));
     return descend(job, 1, v, err);
-}
-
-void dyn_plane_difference_gradient(void *context, size_t term, const double *x, double *g)
-{
-    const dyn_plane_difference *d = context;
-    const dyn_map_kind *kind = d->map->kind;
-    const double relative = cbrt(DBL_EPSILON); /* balances rounding and the third derivative */
-    (void)term;
-    memcpy(d->x, x, d->map->size * sizeof *x);
-    for (size_t i = 0; i < d->map->size; i++) {
-        const double h = relative * fmax(1.0, fabs(x[i]));
-        double ends[2] = {0.0, 0.0};
-        g[i] = 0.0;
-        if (!d->plane->movable[i / d->plane->block_width]) {
-            continue;
-        }
-        for (int side = 0; side < 2; side++) {
-            d->x[i] = x[i] + (side == 0 ? h : -h);
-            if (d->block == SIZE_MAX) {
-                ends[side] = kind->energy(d->map, d->x);
-            } else {
-                kind->block_energies(d->map, d->x, d->energies);
-                ends[side] = d->energies[d->block];
-            }
-        }
-        d->x[i] = x[i];
-        g[i] = (ends[0] - ends[1]) / (2.0 * h);
-    }
 }
 
 /* ---- The table ---------------------------------------------------------------------------- */

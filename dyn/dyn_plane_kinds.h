@@ -8,7 +8,8 @@
  *             filter normalisation is to weights; Li et al. 2018)
  *   pca       principal directions of a trajectory's displacements from the centre, by the
  *             eigenvectors of their T × T Gram matrix; `explained` are shares of Σ|w_t|²
- *   points    through two more states: u towards the first, v towards the second
+ *   points    through two more states: u towards the first, v towards the second, along geodesics
+ *             where a state has no place in the chart
  *   tokens    a random direction of one token along u, and one of another along v
  *   gradient  u = −∇E, v the direction across it along which the Hessian is largest in magnitude
  *   hessian   directions of the smallest and the largest eigenvalue of the Hessian
@@ -17,8 +18,11 @@
  *
  * Eigenvectors are Lanczos' (1950), with all vectors orthogonalised again, in the plane's product:
  * curvatures are those of the energy along the chart, in energy per unit of length squared. The
- * Hessian is never formed: its products are differences of gradients. On a sphere it is that of the
- * energy along geodesics, P ∇²E P − (c·∇E/R²) in every block.
+ * Hessian is never formed: its products are differences of gradients. On curved charts it is that
+ * of the energy along geodesics, P ∇²E P − (c·∇E/R²) in every block.
+ *
+ * Displacements of pca are along geodesics (dyn_plane_lift), so that all curved charts have the
+ * same axes, states without a place in the chart count, and states near its end count no more.
  */
 #ifndef BASIN_DYN_PLANE_KINDS_H
 #define BASIN_DYN_PLANE_KINDS_H
@@ -76,19 +80,5 @@ const char *dyn_plane_kind_axis(const dyn_plane_kind *kind, int axis);
  * O(steps · n) a step. */
 kern_status dyn_plane_make(dyn_plane *plane, const dyn_plane_recipe *recipe, dyn_plane_notes *notes,
                            kern_error *err);
-
-/* The gradient of a map's energy by central differences over the blocks of `plane` that may move,
- * right to about 1e-10 of |E|: for maps without a better one. Set `map` and `plane`; `block` is the
- * one whose energy counts, or SIZE_MAX for their sum, and `x` and `energies` hold size and
- * block_count numbers of workspace. Cost: 2 energies a coordinate. */
-typedef struct dyn_plane_difference {
-    dyn_map *map;
-    const dyn_plane *plane;
-    size_t block;
-    double *x;
-    double *energies;
-} dyn_plane_difference;
-
-void dyn_plane_difference_gradient(void *context, size_t term, const double *x, double *g);
 
 #endif

@@ -77,16 +77,18 @@ double dyn_slice_field_b(const dyn_slice_field *field, size_t row)
     return place(field->range.b_low, field->range.b_high, row, field->rows);
 }
 
-static void note_extremes(dyn_slice_field *f)
+static void note_extremes(dyn_slice_field *f, const dyn_plane *plane)
 {
     f->low = (double)NAN;
     f->high = (double)NAN;
     f->n_finite = 0;
+    f->n_outside = 0;
     for (size_t i = 0; i < f->columns * f->rows; i++) {
         const double e = f->values[i];
         const double at[2] = {dyn_slice_field_a(f, i % f->columns),
                               dyn_slice_field_b(f, i / f->columns)};
         if (!isfinite(e)) {
+            f->n_outside += plane != NULL && !dyn_plane_has(plane, at[0], at[1]) ? 1 : 0;
             continue;
         }
         if (f->n_finite == 0 || e < f->low) {
@@ -101,7 +103,7 @@ static void note_extremes(dyn_slice_field *f)
         }
         f->n_finite++;
     }
-    f->n_not_finite = f->columns * f->rows - f->n_finite;
+    f->n_not_finite = f->columns * f->rows - f->n_finite - f->n_outside;
 }
 
 /* ---- Rows --------------------------------------------------------------------------------- */
@@ -143,7 +145,7 @@ kern_status dyn_slice_compute(dyn_slice_field *field, const dyn_slice_source *so
                                       .progress = progress,
                                       .context = context};
     const kern_status status = dyn_scan_run(NULL, &options, compute_row, &run, err);
-    note_extremes(field);
+    note_extremes(field, source->plane);
     return status;
 }
 
@@ -168,6 +170,10 @@ static void map_energies(void *context, int worker, size_t n, const double *a, c
     const dyn_slice_map *s = context;
     const map_lane *lane = &s->lanes[worker];
     for (size_t i = 0; i < n; i++) {
+        if (!dyn_plane_has(s->plane, a[i], b[i])) {
+            e[i] = (double)NAN;
+            continue;
+        }
         dyn_plane_point(s->plane, a[i], b[i], lane->x);
         if (s->block == SIZE_MAX) {
             e[i] = lane->map->kind->energy(lane->map, lane->x);
@@ -241,5 +247,6 @@ void dyn_slice_map_destroy(dyn_slice_map *s)
 
 dyn_slice_source dyn_slice_map_source(dyn_slice_map *s)
 {
-    return (dyn_slice_source){.context = s, .workers = s->workers, .energies = map_energies};
+    return (dyn_slice_source){
+        .context = s, .workers = s->workers, .plane = s->plane, .energies = map_energies};
 }

@@ -4,7 +4,8 @@
  *
  * A field of w × h samples covers [a_low, a_high] × [b_low, b_high] from end to end: column i is at
  * a_low + i (a_high − a_low)/(w − 1), a single one in the middle, and likewise for rows, which run
- * upwards. Values that are not finite are kept as they are and counted.
+ * upwards. Values that are not finite are kept as they are and counted, apart from those at places
+ * that have no state (dyn_plane_has), whose value is NaN.
  *
  * What is asked for energies is a source, so that a map's own energy and a model's reduced one
  * (models/model_slice.h) are drawn alike.
@@ -18,11 +19,12 @@
 
 #include <stddef.h>
 
-/* e_i = the energy at (a_i, b_i), i < n. Called by several threads at once, each with a number of
- * its own below `workers`. A value depends on a_i and b_i alone. */
+/* e_i = the energy at (a_i, b_i), i < n, NaN where there is no state. Called by several threads at
+ * once, each with a number of its own below `workers`. A value depends on a_i and b_i alone. */
 typedef struct dyn_slice_source {
     void *context;
-    int workers; /* that may ask at once */
+    int workers;            /* that may ask at once */
+    const dyn_plane *plane; /* says which places have a state; NULL: all */
     void (*energies)(void *context, int worker, size_t n, const double *a, const double *b,
                      double *e);
 } dyn_slice_source;
@@ -40,6 +42,7 @@ typedef struct dyn_slice_field {
     double low_at[2], high_at[2]; /* (a, b) of the samples that have them */
     size_t n_finite;
     size_t n_not_finite;
+    size_t n_outside; /* without a state */
 } dyn_slice_field;
 
 /* Progressive sizes: 32×20, 64×40, 128×80, 256×160. Level 0 is what a first look takes. */

@@ -142,15 +142,31 @@ static kern_value move(const model_cem_descent *d, kern_value x, const model_cem
     return c->precond == MODEL_PRECOND_DLR ? precondition(d, x, f) : scale(d, x, f);
 }
 
-/* ε + ½λ|x − x^(0)|². */
-static kern_value confined_energy(const model_cem_descent *d, kern_value energy, kern_value away)
+/* What the energy sees of x, with the history that goes with it. */
+static kern_value see(model_cem_descent *d, kern_value x)
+{
+    const model_cem *c = &d->b->config->cem;
+    const kern_value u =
+        c->norm == MODEL_PLACE_ONCE ? x : model_layer_norm(d->b, d->layer, d->energy->norm, x);
+    if (c->hist == MODEL_HIST_SYNC) {
+        d->history = d->energy->history(d->b, d->layer, u);
+    }
+    return u;
+}
+
+/* x − x^(0) where something confines x. */
+static kern_value stray(const model_cem_descent *d, kern_value x)
+{
+    return d->b->config->cem.confine > 0.0 ? add(d->b, x, d->start, -1.0) : KERN_NO_VALUE;
+}
+
+/* ½λ|x − x^(0)|². */
+static kern_value confine(const model_cem_descent *d, kern_value away)
 {
     const kern_attr attr = {.row = {.scale = 0.5 * d->b->config->cem.confine}};
-    if (away == KERN_NO_VALUE) {
-        return energy;
-    }
-    return add(d->b, energy, kern_graph_apply(d->b->graph, KERN_OP_ROW_SUMSQ, &attr, &away, NULL),
-               1.0);
+    return away == KERN_NO_VALUE
+               ? KERN_NO_VALUE
+               : kern_graph_apply(d->b->graph, KERN_OP_ROW_SUMSQ, &attr, &away, NULL);
 }
 
 model_cem_descent model_cem_begin(model_builder *b, size_t layer, const model_cem_energy *energy,
@@ -165,54 +181,75 @@ model_cem_descent model_cem_begin(model_builder *b, size_t layer, const model_ce
 
 kern_value model_cem_step(model_cem_descent *d, kern_value x, bool first, kern_value *value)
 {
-    const model_cem *c = &d->b->config->cem;
-    kern_value u = d->seen;
-    kern_value away = KERN_NO_VALUE;
-    if (!first) {
-        u = c->norm == MODEL_PLACE_ONCE ? x : model_layer_norm(d->b, d->layer, d->energy->norm, x);
-        if (c->hist == MODEL_HIST_SYNC) {
-            d->history = d->energy->history(d->b, d->layer, u);
-        }
-        if (c->confine > 0.0) {
-            away = add(d->b, x, d->start, -1.0);
-        }
-    }
+    const kern_value u = first ? d->seen : see(d, x);
+    const kern_value away = first ? KERN_NO_VALUE : stray(d, x);
     const model_cem_force force = d->energy->force(d->b, d->layer, &d->history, u);
     if (value != NULL) {
-        *value = confined_energy(d, force.energy, away);
+        const kern_value confinement = confine(d, away);
+        *value =
+            confinement == KERN_NO_VALUE ? force.energy : add(d->b, force.energy, confinement, 1.0);
     }
     return move(d, x, &force, away);
 }
 
+void model_cem_energies(model_cem_descent *d, kern_value x, kern_value terms[MODEL_CEM_TERMS])
+{
+    const kern_value u = see(d, x);
+    terms[0] = d->energy->force(d->b, d->layer, &d->history, u).energy;
+    terms[1] = confine(d, stray(d, x));
+}
+
+const model_cem_energy *model_cem_energy_of(const model_config *c, model_layer_part part)
+{
+    if (part == MODEL_LAYER_ATTN) {
+        return c->attn == MODEL_ATTN_CEM ? &model_cem_interaction : NULL;
+    }
+    return c->ffn == MODEL_FFN_CEM ? &model_cem_elementwise : NULL;
+}
+
 /* ---- the sub-layer -------------------------------------------------------------------------- */
 
-/* Builds step t and records where it starts from. */
-static kern_value take_step(model_cem_descent *d, kern_value x, size_t t)
+/* Builds step t; a shown one records where it starts from. */
+static kern_value take_step(model_cem_descent *d, kern_value x, size_t t, bool shown)
 {
     kern_value energy = KERN_NO_VALUE;
     kern_graph_begin_segment(d->b->graph);
-    const kern_value next = model_cem_step(d, x, t == 0, d->b->energies ? &energy : NULL);
-    model_layer_record(d->b, d->energy->part, x, energy);
+    const kern_value next = model_cem_step(d, x, t == 0, d->b->energies && shown ? &energy : NULL);
+    if (shown) {
+        model_layer_record(d->b, d->energy->part, x, energy);
+    }
     return next;
+}
+
+/* Records the last iterate. The step that comes with its energy is read by nobody. */
+static void show_last(model_cem_descent *d, kern_value x, size_t t)
+{
+    if (d->b->energies) {
+        (void)take_step(d, x, t, true);
+    } else {
+        model_layer_record(d->b, d->energy->part, x, KERN_NO_VALUE);
+    }
 }
 
 kern_value model_cem_build(model_builder *b, size_t layer, const model_cem_energy *energy,
                            size_t steps, kern_value h)
 {
+    const size_t asked = energy->part == MODEL_LAYER_ATTN ? b->inner_attn : b->inner_mlp;
+    const size_t shown = asked != 0 ? asked : steps;
     kern_graph_begin_shared_segment(b->graph);
     model_cem_descent d = model_cem_begin(b, layer, energy, h);
     kern_value x = d.start;
-    for (size_t t = 0; t < steps; t++) {
-        x = take_step(&d, x, t);
+    kern_value last = x;
+    for (size_t t = 0; t < steps || t < shown; t++) {
+        x = take_step(&d, x, t, t <= shown);
+        last = t + 1 == steps ? x : last;
+    }
+    if (shown >= steps) {
+        show_last(&d, x, shown);
     }
     kern_graph_begin_segment(b->graph);
-    if (b->energies) { /* of the last iterate; the step that comes with it is read by nobody */
-        (void)take_step(&d, x, steps);
-    } else {
-        model_layer_record(b, energy->part, x, KERN_NO_VALUE);
-    }
     if (b->config->cem.norm != MODEL_PLACE_ONCE) {
-        return x;
+        return last;
     }
-    return add(b, add(b, h, x, 1.0), d.start, -1.0);
+    return add(b, add(b, h, last, 1.0), d.start, -1.0);
 }

@@ -54,6 +54,9 @@ typedef struct model_cem_energy {
 extern const model_cem_energy model_cem_interaction;
 extern const model_cem_energy model_cem_elementwise;
 
+/* The energy that a part of a layer descends; NULL for a part that is no descent. */
+const model_cem_energy *model_cem_energy_of(const model_config *config, model_layer_part part);
+
 /* r W + gain ⊙ extra as one value. */
 kern_value model_cem_force_value(model_builder *b, const model_cem_force *force);
 
@@ -76,11 +79,17 @@ model_cem_descent model_cem_begin(model_builder *b, size_t layer, const model_ce
  * term. `first` says that x is d->start. */
 kern_value model_cem_step(model_cem_descent *d, kern_value x, bool first, kern_value *value);
 
+/* The parts of the energy at x: ε(x), and ½λ|x − x^(0)|², KERN_NO_VALUE without a confining term;
+ * rows × 1. For builders that make energies. */
+enum { MODEL_CEM_TERMS = 2 };
+void model_cem_energies(model_cem_descent *d, kern_value x, kern_value terms[MODEL_CEM_TERMS]);
+
 /* Adds the parameters of P and η of a sub-layer. */
 kern_status model_cem_add_step(model_params *params, const model_config *config, size_t layer,
                                const model_cem_energy *energy, kern_error *err);
 
-/* The whole sub-layer with `steps` steps: what it hands on. */
+/* The whole sub-layer with `steps` steps: what it hands on. The iterates that it records are those
+ * of the steps that the builder shows, which may be fewer or more. */
 kern_value model_cem_build(model_builder *b, size_t layer, const model_cem_energy *energy,
                            size_t steps, kern_value h);
 

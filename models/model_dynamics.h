@@ -9,7 +9,8 @@
  * The energy is the sum over tokens of E_AT + s_FF·E_FF in nats, for families that have one, and
  * the energies of the blocks are the tokens'. The gauge of every block is that of the norm: scale
  * and mean for a LayerNorm, scale for an RMSNorm (dyn/dyn_chart.h). The map of one token with its
- * prefix held is dyn_frozen_create's (dyn/dyn_frozen.h).
+ * prefix held is dyn_frozen_create's (dyn/dyn_frozen.h), and of an NRGPT at less cost that of
+ * models/model_token.h.
  */
 #ifndef BASIN_MODEL_DYNAMICS_H
 #define BASIN_MODEL_DYNAMICS_H

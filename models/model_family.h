@@ -49,6 +49,8 @@ typedef struct model_builder {
     /* Steps of CEM sub-layers; 0: as configured. */
     size_t t_attn;
     size_t t_mlp;
+    size_t inner_attn; /* steps of theirs that `inner` shows; 0: all that are taken */
+    size_t inner_mlp;
     model_inner *inner; /* MODEL_LAYER_PARTS entries of the layer being built, or NULL */
     /* Of NRGPT: rows are states of one token, each for itself, that sees the keys `held` of its
      * prefix (KERN_NO_VALUE: it is the first) and its own. */

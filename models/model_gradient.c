@@ -1,44 +1,75 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The update's own graph gives −∂E/∂g; with its negative as the cotangent of g, the norm's
- * transpose takes it to x. The feed-forward term alone is the cotangent of its energy, and what
- * is left is attention's.
+ * The graph of the energy's terms alone, with the token's energies as seeds of a backward pass.
  */
 #include "models/model_gradient.h"
 
-#include "kernels/kern_exec.h"
-#include "models/model_family.h"
-#include "models/model_graph.h"
+#include "models/model_cem.h"
+#include "models/model_layer_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct model_gradient {
-    model exact; /* a view of the model whose force is the whole gradient; values are borrowed */
-    model_graph graph;
-    kern_plan *plan;
-    kern_exec *exec;
+    const model *m;
+    model__layer_run run; /* owned */
+    kern_value input;
+    size_t n_terms;
+    kern_value terms[MODEL_GRADIENT_TERMS]; /* tokens × 1 each */
+    double scale[MODEL_GRADIENT_TERMS];     /* their factors in the energy */
     size_t tokens, token, width;
-    double scale_ff;
 };
 
-static kern_status build(model_gradient *d, kern_error *err)
+/* ---- construction -----------------------------------------------------------------------------
+ */
+
+static kern_status reserve(model_gradient **out, const model *m, size_t tokens, size_t token,
+                           kern_error *err)
 {
-    const model_graph_options options = {.batch = 1,
-                                         .tokens = d->tokens,
-                                         .start = MODEL_START_STATE,
-                                         .energies = true,
-                                         .keep_steps = true};
-    KERN_TRY(model_graph_init(&d->graph, &d->exact, &options, err));
-    const model_step *step = &d->graph.steps[0];
-    const kern_value seeds[2] = {step->g, step->energy_ff};
-    const kern_plan_options plan = {
-        .mode = KERN_MODE_VJP, .wrt = &d->graph.input, .n_wrt = 1, .seeds = seeds, .n_seeds = 2};
-    KERN_TRY(kern_plan_create(&d->plan, d->graph.graph, &plan, err));
-    return kern_exec_create(&d->exec, d->plan, d->exact.backend, 1, err);
+    if (token >= tokens && token != SIZE_MAX) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "token %zu is not one of %zu", token, tokens);
+    }
+    *out = calloc(1, sizeof **out);
+    if (*out == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for a gradient");
+    }
+    **out = (model_gradient){.m = m, .tokens = tokens, .token = token, .width = m->config.n_embed};
+    return KERN_OK;
 }
 
-static kern_status check(const model *m, size_t tokens, size_t token, kern_error *err)
+/* A term that is absent is not counted. */
+static void add_term(model_gradient *d, kern_graph *graph, kern_value term, double scale)
+{
+    if (term != KERN_NO_VALUE) {
+        kern_graph_keep(graph, term);
+        d->terms[d->n_terms] = term;
+        d->scale[d->n_terms++] = scale;
+    }
+}
+
+/* Makes the graph of the terms ready to run. */
+static kern_status finish(model_gradient *d, kern_graph *graph, kern_error *err)
+{
+    const kern_plan_options plan = {.mode = KERN_MODE_VJP,
+                                    .wrt = &d->input,
+                                    .n_wrt = 1,
+                                    .seeds = d->terms,
+                                    .n_seeds = d->n_terms};
+    return model__layer_run_init(&d->run, d->m, graph, &plan, err);
+}
+
+/* Hands the gradient out, or releases it. */
+static kern_status hand_out(model_gradient **out, model_gradient *d, kern_status status)
+{
+    if (status != KERN_OK) {
+        model_gradient_destroy(d);
+        d = NULL;
+    }
+    *out = d;
+    return status;
+}
+
+static kern_status check(const model *m, kern_error *err)
 {
     if (model_family_get(m->config.family)->build_energy == NULL) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
@@ -49,70 +80,110 @@ static kern_status check(const model *m, size_t tokens, size_t token, kern_error
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "the gradient of an energy needs a double-precision model");
     }
-    if (token >= tokens) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT, "token %zu is not one of %zu", token, tokens);
-    }
     return KERN_OK;
+}
+
+static kern_status build(model_gradient *d, kern_error *err)
+{
+    const model_param *scale = model_params_find(&d->m->params, "blocks.scale_ff");
+    model_builder b;
+    KERN_TRY(model__layer_begin(&b, d->m, d->tokens, true, &d->input, err));
+    const model_step step = model_family_get(d->m->config.family)->build_step(&b, d->input, 0);
+    add_term(d, b.graph, step.energy_attn, 1.0);
+    add_term(d, b.graph, step.energy_ff,
+             scale != NULL ? model_value_get(d->m, scale->offset) : 1.0);
+    return finish(d, b.graph, err);
 }
 
 kern_status model_gradient_create(model_gradient **out, const model *m, size_t tokens, size_t token,
                                   kern_error *err)
 {
+    model_gradient *d = NULL;
     *out = NULL;
-    KERN_TRY(check(m, tokens, token, err));
-    model_gradient *d = calloc(1, sizeof *d);
-    if (d == NULL) {
-        return kern_raise(err, KERN_NO_MEMORY, "no memory for a gradient");
+    KERN_TRY(check(m, err));
+    KERN_TRY(reserve(&d, m, tokens, token, err));
+    return hand_out(out, d, build(d, err));
+}
+
+/* The input h is an input of the graph beside the state x. */
+static kern_status build_layer(model_gradient *d, size_t layer, const model_cem_energy *energy,
+                               const double *h, kern_error *err)
+{
+    const size_t size = d->tokens * d->width;
+    kern_value terms[MODEL_CEM_TERMS];
+    model_builder b;
+    KERN_TRY(model__layer_begin(&b, d->m, d->tokens, true, &d->input, err));
+    const kern_value input = kern_graph_input(b.graph, (kern_shape){d->tokens, d->width});
+    model_cem_descent descent = model_cem_begin(&b, layer, energy, input);
+    model_cem_energies(&descent, d->input, terms);
+    for (size_t i = 0; i < MODEL_CEM_TERMS; i++) {
+        add_term(d, b.graph, terms[i], 1.0);
     }
-    const model_param *scale = model_params_find(&m->params, "blocks.scale_ff");
-    d->exact = *m;
-    d->exact.config.update = MODEL_UPDATE_EXACT;
-    d->exact.config.dropout = 0.0;
-    d->tokens = tokens;
-    d->token = token;
-    d->width = m->config.n_embed;
-    d->scale_ff = scale != NULL ? model_value_get(m, scale->offset) : 1.0;
-    const kern_status status = build(d, err);
-    if (status != KERN_OK) {
-        model_gradient_destroy(d);
-        return status;
-    }
-    *out = d;
+    KERN_TRY(finish(d, b.graph, err));
+    memcpy(kern_exec_value(d->run.exec, input), h, size * sizeof *h);
     return KERN_OK;
+}
+
+kern_status model_gradient_create_layer(model_gradient **out, const model *m, size_t layer,
+                                        model_layer_part part, const double *h, size_t tokens,
+                                        size_t token, kern_error *err)
+{
+    model_gradient *d = NULL;
+    *out = NULL;
+    KERN_TRY(model__layer_check(m, layer, tokens, err));
+    const model_cem_energy *energy = model_cem_energy_of(&m->config, part);
+    if (energy == NULL) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "part %s of a %s layer has no energy; accepted are the parts of cem",
+                          model_layer_part_word(part), model_config_family_name(&m->config));
+    }
+    KERN_TRY(reserve(&d, m, tokens, token, err));
+    return hand_out(out, d, build_layer(d, layer, energy, h, err));
 }
 
 void model_gradient_destroy(model_gradient *gradient)
 {
     if (gradient != NULL) {
-        kern_exec_destroy(gradient->exec);
-        kern_plan_destroy(gradient->plan);
-        model_graph_fini(&gradient->graph);
+        model__layer_run_fini(&gradient->run);
         free(gradient);
+    }
+}
+
+/* ---- use --------------------------------------------------------------------------------------
+ */
+
+/* The energies that count, of the terms that do. */
+static void seed(const model_gradient *d, size_t term)
+{
+    for (size_t i = 0; i < d->n_terms; i++) {
+        double *seeds = kern_exec_derivative(d->run.exec, d->terms[i]);
+        for (size_t a = 0; a < d->tokens; a++) {
+            const bool counts =
+                (term >= d->n_terms || term == i) && (d->token == SIZE_MAX || d->token == a);
+            seeds[a] = counts ? d->scale[i] : 0.0;
+        }
     }
 }
 
 void model_gradient_at(void *context, size_t term, const double *x, double *g)
 {
     model_gradient *d = context;
-    const kern_run run = {.params = d->exact.values};
-    const model_step *step = &d->graph.steps[0];
+    const kern_run run = {.params = d->m->values};
     const size_t size = d->tokens * d->width;
-    const size_t own = d->token * d->width;
-    memcpy(kern_exec_value(d->exec, d->graph.input), x, size * sizeof *x);
-    kern_exec_forward(d->exec, &run);
-    const double *force = kern_exec_value(d->exec, step->force);
-    double *seed = kern_exec_derivative(d->exec, step->g);
-    double *seed_ff = kern_exec_derivative(d->exec, step->energy_ff);
-    memset(seed, 0, size * sizeof *seed);
-    memset(seed_ff, 0, d->tokens * sizeof *seed_ff);
-    for (size_t i = own; term != MODEL_GRADIENT_FF && i < own + d->width; i++) {
-        seed[i] = -force[i];
-    }
-    if (term < MODEL_GRADIENT_TERMS) {
-        seed_ff[d->token] = term == MODEL_GRADIENT_FF ? d->scale_ff : -d->scale_ff;
-    }
-    kern_exec_backward(d->exec, &run);
+    const bool all = d->token == SIZE_MAX;
+    const size_t begin = all ? 0 : d->token * d->width;
+    const size_t end = all ? size : begin + d->width;
+    memcpy(kern_exec_value(d->run.exec, d->input), x, size * sizeof *x);
+    kern_exec_forward(d->run.exec, &run);
+    seed(d, term);
+    kern_exec_backward(d->run.exec, &run);
+    const double *from = kern_exec_derivative(d->run.exec, d->input);
     memset(g, 0, size * sizeof *g);
-    const double *from = kern_exec_derivative(d->exec, d->graph.input);
-    memcpy(g + own, from + own, d->width * sizeof *g);
+    memcpy(g + begin, from + begin, (end - begin) * sizeof *g);
+}
+
+dyn_plane_energy model_gradient_energy(model_gradient *gradient)
+{
+    return (dyn_plane_energy){
+        .context = gradient, .n_terms = gradient->n_terms, .gradient = model_gradient_at};
 }

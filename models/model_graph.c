@@ -25,10 +25,13 @@ static kern_status check_options(const model *m, const model_graph_options *o, k
             "to %zu tokens and %zu steps",
             o->batch, o->tokens, o->steps, SIZES_MAX, SIZES_MAX);
     }
-    if (o->t_attn > MODEL_INNER_MAX || o->t_mlp > MODEL_INNER_MAX) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "%zu and %zu steps of a sub-layer are too many; accepted are up to %d",
-                          o->t_attn, o->t_mlp, MODEL_INNER_MAX);
+    const size_t sub[] = {o->t_attn, o->t_mlp, o->inner_attn, o->inner_mlp};
+    for (size_t i = 0; i < sizeof sub / sizeof *sub; i++) {
+        if (sub[i] > MODEL_INNER_MAX) {
+            return kern_raise(err, KERN_INVALID_ARGUMENT,
+                              "%zu steps of a sub-layer are too many; accepted are up to %d",
+                              sub[i], MODEL_INNER_MAX);
+        }
     }
     if (o->start == MODEL_START_G && model_family_get(c->family)->build_energy == NULL) {
         return kern_raise(err, KERN_INVALID_ARGUMENT, "a %s model has no energy; accepted is nrgpt",
@@ -159,7 +162,9 @@ static size_t inner_room(const model_config *c, const model_graph_options *o)
 {
     const size_t attn = o->t_attn != 0 ? o->t_attn : c->cem.t_attn;
     const size_t mlp = o->t_mlp != 0 ? o->t_mlp : c->cem.t_mlp;
-    return kern_size_max(kern_size_max(attn, mlp), c->hourglass.k) + 1;
+    const size_t most =
+        kern_size_max(kern_size_max(attn, o->inner_attn), kern_size_max(mlp, o->inner_mlp));
+    return kern_size_max(most, c->hourglass.k) + 1;
 }
 
 static kern_status allocate_inner(model_graph *out, const model_config *c,
@@ -218,6 +223,8 @@ kern_status model_graph_init(model_graph *out, const model *m, const model_graph
                            .tokens = options->tokens,
                            .t_attn = options->t_attn,
                            .t_mlp = options->t_mlp,
+                           .inner_attn = options->inner_attn,
+                           .inner_mlp = options->inner_mlp,
                            .energies = options->energies || options->start == MODEL_START_G};
         build_all(&b, m, out, options);
         status = kern_graph_finish(out->graph, err);

@@ -34,6 +34,10 @@ typedef struct model_graph_options {
     /* Steps of the CEM sub-layers, which may differ from those of training; 0: as configured. */
     size_t t_attn;
     size_t t_mlp;
+    /* With keep_inner, steps of theirs that are kept; 0: those that are taken. What is beyond those
+     * is computed to be looked at: a sub-layer hands on what it does without. */
+    size_t inner_attn;
+    size_t inner_mlp;
 } model_graph_options;
 
 typedef struct model_graph {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/kern_exec.h"
 #include "models/model_forward.h"
 #include "models/model_layer_private.h"
 #include "models/model_stack.h"
@@ -39,35 +38,43 @@ kern_status model__layer_begin(model_builder *b, const model *m, size_t tokens, 
     return KERN_OK;
 }
 
+kern_status model__layer_run_init(model__layer_run *run, const model *m, kern_graph *graph,
+                                  const kern_plan_options *options, kern_error *err)
+{
+    *run = (model__layer_run){.graph = graph};
+    KERN_TRY(kern_graph_finish(graph, err));
+    KERN_TRY(kern_plan_create(&run->plan, graph, options, err));
+    return kern_exec_create(&run->exec, run->plan, m->backend, 1, err);
+}
+
+void model__layer_run_fini(model__layer_run *run)
+{
+    kern_exec_destroy(run->exec);
+    kern_plan_destroy(run->plan);
+    kern_graph_destroy(run->graph);
+    *run = (model__layer_run){0};
+}
+
 kern_status model__layer_evaluate(const model *m, kern_graph *graph, kern_value input,
                                   const double *h, const kern_value *values, double *const *out,
                                   size_t n, kern_error *err)
 {
     const kern_plan_options forward = {.mode = KERN_MODE_FORWARD};
-    const kern_run run = {.params = m->values};
+    const kern_run binding = {.params = m->values};
     const kern_shape rows = kern_graph_value_info(graph, input)->shape;
-    kern_plan *plan = NULL;
-    kern_exec *exec = NULL;
-    kern_status status = kern_graph_finish(graph, err);
+    model__layer_run run;
+    const kern_status status = model__layer_run_init(&run, m, graph, &forward, err);
     if (status == KERN_OK) {
-        status = kern_plan_create(&plan, graph, &forward, err);
-    }
-    if (status == KERN_OK) {
-        status = kern_exec_create(&exec, plan, m->backend, 1, err);
-    }
-    if (status == KERN_OK) {
-        memcpy(kern_exec_value(exec, input), h, rows.rows * rows.cols * sizeof *h);
-        kern_exec_forward(exec, &run);
+        memcpy(kern_exec_value(run.exec, input), h, rows.rows * rows.cols * sizeof *h);
+        kern_exec_forward(run.exec, &binding);
     }
     for (size_t i = 0; status == KERN_OK && i < n; i++) {
         if (out[i] != NULL && values[i] != KERN_NO_VALUE) {
             const kern_shape s = kern_graph_value_info(graph, values[i])->shape;
-            memcpy(out[i], kern_exec_value(exec, values[i]), s.rows * s.cols * sizeof *h);
+            memcpy(out[i], kern_exec_value(run.exec, values[i]), s.rows * s.cols * sizeof *h);
         }
     }
-    kern_exec_destroy(exec);
-    kern_plan_destroy(plan);
-    kern_graph_destroy(graph);
+    model__layer_run_fini(&run);
     return status;
 }
 

@@ -66,14 +66,6 @@ static void fini(dyn_map *map)
 /* ---- graphs -----------------------------------------------------------------------------------
  */
 
-static const model_cem_energy *find_energy(const model_config *c, model_layer_part part)
-{
-    if (part == MODEL_LAYER_ATTN) {
-        return c->attn == MODEL_ATTN_CEM ? &model_cem_interaction : NULL;
-    }
-    return c->ffn == MODEL_FFN_CEM ? &model_cem_elementwise : NULL;
-}
-
 /* A descent step whose history is made of inputs shaped as `shapes` says; columns 0: absent. */
 static kern_value build_step(layer_map *l, model_builder *b, const model_cem_energy *energy_of,
                              const kern_shape shapes[HISTORY_PARTS], kern_value input)
@@ -201,7 +193,7 @@ static dyn_gauge find_gauge(const model_config *c, model_layer_part part)
 {
     const model_hourglass *hg = &c->hourglass;
     bool normed = true;
-    if (find_energy(c, part) != NULL) {
+    if (model_cem_energy_of(c, part) != NULL) {
         normed = c->cem.norm == MODEL_PLACE_STEP && !(c->cem.confine > 0);
     } else if (part == MODEL_LAYER_FFN && c->ffn == MODEL_FFN_HOURGLASS) {
         const bool one = hg->parallel || hg->k == 1;
@@ -240,7 +232,7 @@ static layer_map *reserve(const model *m, size_t layer, model_layer_part part, c
     l->base.trained = model_layer_map_steps(m, part);
     l->base.kind.clone = clone;
     l->base.kind.fini = fini;
-    if (find_energy(&m->config, part) != NULL) {
+    if (model_cem_energy_of(&m->config, part) != NULL) {
         model_scaled_add_energy(&l->base, block_energies);
     }
     if (find_rank(m, layer, part) > 0) {
@@ -255,7 +247,7 @@ kern_status model_layer_map_create_at(dyn_map **out, const model *m, size_t laye
 {
     *out = NULL;
     KERN_TRY(model__layer_check(m, layer, tokens, err));
-    const model_cem_energy *energy_of = find_energy(&m->config, part);
+    const model_cem_energy *energy_of = model_cem_energy_of(&m->config, part);
     layer_map *l = reserve(m, layer, part, h, tokens);
     if (l == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "no memory for a map of %zu tokens", tokens);
@@ -305,7 +297,7 @@ kern_status model_layer_map_create(dyn_map **out, const model *m, size_t layer,
 size_t model_layer_map_steps(const model *m, model_layer_part part)
 {
     const bool attn = part == MODEL_LAYER_ATTN;
-    if (find_energy(&m->config, part) == NULL) {
+    if (model_cem_energy_of(&m->config, part) == NULL) {
         return 1;
     }
     return attn ? m->config.cem.t_attn : m->config.cem.t_mlp;

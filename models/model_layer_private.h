@@ -5,6 +5,7 @@
 #ifndef BASIN_MODEL_LAYER_PRIVATE_H
 #define BASIN_MODEL_LAYER_PRIVATE_H
 
+#include "kernels/kern_exec.h"
 #include "models/model_layer_map.h"
 #include "models/model_map.h"
 
@@ -23,6 +24,18 @@ kern_status model__layer_part(model_map **out, const model *m, size_t layer, mod
 /* Takes a graph with its result over into a map, also on failure. */
 kern_status model__layer_adopt(model_map **out, model_builder *b, const model *m, kern_value input,
                                kern_value next, kern_error *err);
+
+/* A graph that is ready to run; zeroed: none. All owned. */
+typedef struct model__layer_run {
+    kern_graph *graph;
+    kern_plan *plan;
+    kern_exec *exec;
+} model__layer_run;
+
+/* Finishes `graph`, which `run` takes over, also on failure, and plans it. */
+kern_status model__layer_run_init(model__layer_run *run, const model *m, kern_graph *graph,
+                                  const kern_plan_options *options, kern_error *err);
+void model__layer_run_fini(model__layer_run *run);
 
 /* Computes kept values of `graph`, which is destroyed, at the input h into out[i]; absent values
  * and NULL places are skipped. */

@@ -2,6 +2,7 @@
 #include "models/model_layer_trace.h"
 
 #include "kernels/kern_size.h"
+#include "models/model_cem.h"
 #include "models/model_forward.h"
 #include "models/model_hdf5.h"
 #include "models/model_layer_map.h"
@@ -13,7 +14,7 @@
 
 static bool is_descent(const model_config *c, unsigned part)
 {
-    return part == MODEL_LAYER_ATTN ? c->attn == MODEL_ATTN_CEM : c->ffn == MODEL_FFN_CEM;
+    return model_cem_energy_of(c, (model_layer_part)part) != NULL;
 }
 
 static kern_status check(const model *m, const int32_t *ids, size_t tokens, kern_error *err)
@@ -111,8 +112,8 @@ static kern_status run(model_layer_trace *t, const model *m, const int32_t *ids,
                                          .start = MODEL_START_TOKENS,
                                          .energies = true,
                                          .keep_inner = true,
-                                         .t_attn = steps[MODEL_LAYER_ATTN],
-                                         .t_mlp = steps[MODEL_LAYER_FFN]};
+                                         .inner_attn = steps[MODEL_LAYER_ATTN],
+                                         .inner_mlp = steps[MODEL_LAYER_FFN]};
     KERN_TRY(model_convert(&wide, m, &kern_backend_cpu_f64, err));
     const kern_status status = model_forward_init(&forward, wide, &options, 1, err);
     if (status == KERN_OK) {
@@ -126,11 +127,11 @@ static kern_status run(model_layer_trace *t, const model *m, const int32_t *ids,
 }
 
 kern_status model_layer_trace_create(model_layer_trace **out, const model *m, const int32_t *ids,
-                                     size_t tokens, size_t t_attn, size_t t_mlp, kern_error *err)
+                                     size_t tokens, size_t attn, size_t mlp, kern_error *err)
 {
     const model_cem *cem = &m->config.cem;
-    const size_t steps[] = {[MODEL_LAYER_ATTN] = t_attn != 0 ? t_attn : cem->t_attn,
-                            [MODEL_LAYER_FFN] = t_mlp != 0 ? t_mlp : cem->t_mlp};
+    const size_t steps[] = {[MODEL_LAYER_ATTN] = attn != 0 ? attn : cem->t_attn,
+                            [MODEL_LAYER_FFN] = mlp != 0 ? mlp : cem->t_mlp};
     *out = NULL;
     KERN_TRY(check(m, ids, tokens, err));
     model_layer_trace *t = calloc(1, sizeof *t);
@@ -182,7 +183,9 @@ static kern_status put_part(model_hdf5_writer *w, const model_layer_trace *t, un
     const model_hdf5_shape states = {.rank = 4,
                                      .size = {t->layers, t->tokens, t->states[part], t->width}};
     const model_hdf5_meta energy = {.units = model_layer_energy_unit((model_layer_part)part),
-                                    .description = "conditional energy of each token at step t",
+                                    .description =
+                                        "conditional energy of each token at step t; the part "
+                                        "hands on what it has after its trained steps",
                                     .dims = dims};
     const model_hdf5_meta x = {.units = "1",
                                .description =

@@ -20,7 +20,7 @@ typedef struct model_layer_trace {
     size_t layers;
     size_t tokens;
     size_t width;                      /* D */
-    size_t states[MODEL_LAYER_PARTS];  /* T + 1 */
+    size_t states[MODEL_LAYER_PARTS];  /* steps + 1 */
     size_t trained[MODEL_LAYER_PARTS]; /* T of training */
     double *energy[MODEL_LAYER_PARTS];
     double *x[MODEL_LAYER_PARTS];
@@ -28,11 +28,14 @@ typedef struct model_layer_trace {
     size_t n_rising;
 } model_layer_trace;
 
-/* Traces the prompt `ids` with t_attn and t_mlp steps in each sub-layer (0: as trained). `m` may
- * have either precision. KERN_INVALID_ARGUMENT for a model without CEM sub-layers, an empty or too
- * long prompt, an id outside the vocabulary, or too many steps. Cost: one forward pass. */
+/* Traces `attn` and `mlp` steps of each sub-layer (0: as many as in training) at the prompt `ids`.
+ * Every sub-layer hands on what it has after its trained steps, so that those behind it get the
+ * inputs of the trained model, whose trajectories the first T steps are; steps beyond T go on from
+ * there. `m` may have either precision. KERN_INVALID_ARGUMENT for a model without CEM sub-layers,
+ * an empty or too long prompt, an id outside the vocabulary, or too many steps. Cost: one forward
+ * pass of as many steps. */
 kern_status model_layer_trace_create(model_layer_trace **out, const model *m, const int32_t *ids,
-                                     size_t tokens, size_t t_attn, size_t t_mlp, kern_error *err);
+                                     size_t tokens, size_t attn, size_t mlp, kern_error *err);
 void model_layer_trace_destroy(model_layer_trace *trace);
 
 /* Energies of one part of one layer, tokens × states; NULL for a part that is no descent. */

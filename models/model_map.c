@@ -12,6 +12,9 @@
  * their full rate, and few enough for what they write to stay in the second-level cache. */
 enum { TANGENT_ROWS = 256 };
 
+/* Place of the weights P among what an attention or interaction puts out (kern_op.h). */
+enum { WEIGHTS_OUT = 3 };
+
 /* A power of two that keeps to that, so that groups of MODEL_MAP_GROUP tangents are whole. */
 static size_t choose_tangents(size_t tokens)
 {
@@ -29,6 +32,8 @@ struct model_map {
     kern_graph *graph; /* owned */
     kern_value input;
     kern_value output;
+    kern_value weights; /* of its one attention, heads × tokens × tokens; or KERN_NO_VALUE */
+    size_t heads;
     double *packed;
     kern_plan *jvp_plan;
     kern_plan *vjp_plan;
@@ -66,6 +71,27 @@ static kern_status check_precision(const model *m, kern_error *err)
                : kern_raise(err, KERN_INVALID_ARGUMENT, "a map needs a double-precision model");
 }
 
+/* Keeps the weights of the graph's attention; they are in memory anyway, for its derivatives. */
+static void keep_weights(model_map *map)
+{
+    size_t found = 0;
+    map->weights = KERN_NO_VALUE;
+    for (size_t i = 0; i < kern_graph_node_count(map->graph); i++) {
+        const kern_node *node = kern_graph_node(map->graph, i);
+        if (node->op == KERN_OP_ATTENTION || node->op == KERN_OP_INTERACTION) {
+            map->weights = node->out[WEIGHTS_OUT];
+            map->heads = node->attr.attention.heads;
+            found++;
+        }
+    }
+    if (found == 1) {
+        kern_graph_keep(map->graph, map->weights);
+    } else {
+        map->weights = KERN_NO_VALUE;
+        map->heads = 0;
+    }
+}
+
 kern_status model_map_adopt(model_map **out, const model *m, kern_graph *graph, kern_value input,
                             kern_value output, size_t tokens, kern_error *err)
 {
@@ -82,6 +108,7 @@ kern_status model_map_adopt(model_map **out, const model *m, kern_graph *graph, 
     map->output = output;
     map->size = tokens * m->config.n_embed;
     map->tangents = choose_tangents(tokens);
+    keep_weights(map);
     status = pack_weights(map, err);
     if (status == KERN_OK) {
         status = build_executions(map, err);
@@ -158,6 +185,16 @@ const double *model_map_observe(model_map *map, const double *x, kern_value valu
     copy(kern_exec_value(map->vjp, map->input), x, map);
     kern_exec_forward(map->vjp, &run);
     return kern_exec_value(map->vjp, value);
+}
+
+size_t model_map_heads(const model_map *map)
+{
+    return map->heads;
+}
+
+const double *model_map_attention(model_map *map, const double *x)
+{
+    return map->heads > 0 ? model_map_observe(map, x, map->weights) : NULL;
 }
 
 void model_map_step(model_map *map, const double *x, double *y)

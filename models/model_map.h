@@ -32,6 +32,13 @@ void model_map_set_input(model_map *map, kern_value input, const double *values)
 /* A kept value at the state x. The memory is the map's, until its next call. */
 const double *model_map_observe(model_map *map, const double *x, kern_value value);
 
+/* Heads of the block's attention; 0 where the graph has none, or more than one attention. */
+size_t model_map_heads(const model_map *map);
+
+/* Its weights P at the state x, of one head after another, each tokens × tokens with zeros outside
+ * the mask; NULL without heads. The memory is the map's, until its next call. */
+const double *model_map_attention(model_map *map, const double *x);
+
 /* Number of state variables: tokens × D, token by token. */
 size_t model_map_size(const model_map *map);
 

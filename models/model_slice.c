@@ -62,7 +62,8 @@ static void energies(model_slice *s, int worker, bool single, const double *poin
     place(&s->plan, lane, points[0], points[1]);
     (single ? model__slice_evaluate_f32 : model__slice_evaluate_f64)(&s->plan, lane, true, sum);
     for (size_t p = 0; p < POINTS; p++) {
-        e[p] = s->plan.constant + sum[p];
+        const bool has = dyn_plane_has(s->plan.plane, points[0][p], points[1][p]);
+        e[p] = has ? s->plan.constant + sum[p] : (double)NAN;
     }
 }
 
@@ -100,6 +101,7 @@ dyn_slice_source model_slice_source(model_slice *slice, bool single)
 {
     return (dyn_slice_source){.context = slice,
                               .workers = slice->workers,
+                              .plane = slice->plan.plane,
                               .energies = single ? energies_single : energies_double};
 }
 

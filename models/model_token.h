@@ -4,8 +4,8 @@
  *
  * It is the map that dyn_frozen_create (dyn/dyn_frozen.h) makes of model_dynamics_create's, to
  * rounding, at the cost of a token instead of that of a sequence: the keys of the prefix are
- * computed once. Its parameter is step_scale, as the whole map's, and its gauge is that of the
- * norm.
+ * computed once. Its parameter is step_scale, as the whole map's, its gauge is that of the norm,
+ * and its energy that of the token.
  */
 #ifndef BASIN_MODEL_TOKEN_H
 #define BASIN_MODEL_TOKEN_H

@@ -63,19 +63,25 @@ static void draw_x_axis(viz_canvas *canvas, const viz_panel *panel, const viz_fr
         tick_at(cr, viz_layout_x(frame, &panel->x, frame->x.major[i]), base, 0.0, VIZ_TICK_MAJOR);
     }
     cairo_stroke(cr);
-    for (size_t i = 0; i < frame->x.n_major; i++) {
+    for (size_t i = 0; i < frame->x.n_major && !panel->x.quiet; i++) {
         const viz_place place = {.x = viz_layout_x(frame, &panel->x, frame->x.major[i]),
                                  .y = base + VIZ_TICK_MAJOR + VIZ_TICK_GAP,
                                  .ax = 0.5};
-        viz_canvas_text(canvas, VIZ_ROLE_TICK, frame->x.label[i], &place);
+        if (frame->x.label[i][0] != '\0') {
+            viz_canvas_text(canvas, VIZ_ROLE_TICK, frame->x.label[i], &place);
+        }
     }
     if (panel->x.label != NULL) {
         double w;
         double h;
-        viz_canvas_measure(canvas, VIZ_ROLE_TICK, frame->x.label[0], 0.0, &w, &h);
+        viz_canvas_measure(canvas, VIZ_ROLE_TICK, frame->x.label[frame->x.n_major / 2], 0.0, &w,
+                           &h);
+        h = panel->x.quiet ? 0.0 : h;
         const viz_place place = {.x = plot.x + 0.5 * plot.w,
                                  .y = base + VIZ_TICK_MAJOR + VIZ_TICK_GAP + h + VIZ_AXIS_GAP,
-                                 .ax = 0.5};
+                                 .ax = 0.5,
+                                 .wrap = frame->x_label.wrap,
+                                 .lines = frame->x_label.lines};
         viz_canvas_text(canvas, VIZ_ROLE_AXIS, panel->x.label, &place);
     }
 }
@@ -83,7 +89,8 @@ static void draw_x_axis(viz_canvas *canvas, const viz_panel *panel, const viz_fr
 /* Draws the labels of a vertical axis at the given side (−1 left, +1 right) and the axis label
  * beyond the widest of them. */
 static void label_vertical(viz_canvas *canvas, const viz_ticks *ticks, const double *positions,
-                           double edge, double side, const char *label, double middle)
+                           double edge, double side, const char *label, const viz_fit *fit,
+                           double middle)
 {
     const double away = VIZ_TICK_MAJOR + VIZ_TICK_GAP;
     double widest = 0.0;
@@ -107,6 +114,8 @@ static void label_vertical(viz_canvas *canvas, const viz_ticks *ticks, const dou
                                  .y = middle,
                                  .ax = side > 0.0 ? 0.0 : 1.0,
                                  .ay = 0.5,
+                                 .wrap = fit->wrap,
+                                 .lines = fit->lines,
                                  .turned = true};
         viz_canvas_text(canvas, VIZ_ROLE_AXIS, label, &place);
     }
@@ -126,8 +135,9 @@ static void draw_y_axis(viz_canvas *canvas, const viz_panel *panel, const viz_fr
         tick_at(cr, plot.x, positions[i], -VIZ_TICK_MAJOR, 0.0);
     }
     cairo_stroke(cr);
-    label_vertical(canvas, &frame->y, positions, plot.x, -1.0, panel->y.label,
-                   plot.y + 0.5 * plot.h);
+    const viz_ticks none = {.n_major = 0};
+    label_vertical(canvas, panel->y.quiet ? &none : &frame->y, positions, plot.x, -1.0,
+                   panel->y.label, &frame->y_label, plot.y + 0.5 * plot.h);
 }
 
 void viz_axes_draw(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame)
@@ -180,5 +190,5 @@ void viz_axes_bar(viz_canvas *canvas, const viz_layout *layout)
     }
     cairo_stroke(cr);
     label_vertical(canvas, &layout->bar_ticks, positions, box.x + box.w, 1.0, bar->label,
-                   box.y + 0.5 * box.h);
+                   &layout->bar_label, box.y + 0.5 * box.h);
 }

@@ -87,33 +87,65 @@ void viz_canvas_theme(viz_canvas *canvas, viz_paint_kind kind)
     viz_canvas_paint(canvas, &paint);
 }
 
-/* Loads a text into the canvas's layout and gives its size. */
-static void load(viz_canvas *canvas, viz_role role, const char *markup, double wrap, double *width,
-                 double *height)
+/* Texts of one line that may be broken: what belongs together in them stays on one. */
+static bool binds(viz_role role)
+{
+    return role == VIZ_ROLE_AXIS || role == VIZ_ROLE_PANEL_TITLE || role == VIZ_ROLE_LEGEND;
+}
+
+/* How the lines of a text are made. */
+typedef struct breaking {
+    double wrap;  /* 0: it stays on one */
+    size_t lines; /* 0: any number; else what is more is cut */
+} breaking;
+
+/* Loads a text into the canvas's layout and gives its box, in points. */
+static viz_rect load(viz_canvas *canvas, viz_role role, const char *markup, breaking how)
 {
     const font *f = &fonts[role];
+    PangoLayout *layout = canvas->layout;
     PangoFontDescription *description = pango_font_description_new();
     pango_font_description_set_family(description, canvas->scene->family);
     pango_font_description_set_absolute_size(description, f->size * PANGO_SCALE);
     pango_font_description_set_weight(description, f->weight);
     pango_font_description_set_style(description, f->style);
-    pango_layout_set_font_description(canvas->layout, description);
+    pango_layout_set_font_description(layout, description);
     pango_font_description_free(description);
-    pango_layout_set_width(canvas->layout, wrap > 0.0 ? (int)(wrap * PANGO_SCALE) : -1);
-    /* Scenes refuse longer texts, so the buffer holds the longest with every tag replaced. */
+    const bool counted = how.wrap > 0.0 && how.lines > 0;
+    pango_layout_set_width(layout, how.wrap > 0.0 ? (int)(how.wrap * PANGO_SCALE) : -1);
+    pango_layout_set_height(layout, counted ? -(int)how.lines : -1);
+    pango_layout_set_wrap(layout, counted ? PANGO_WRAP_WORD_CHAR : PANGO_WRAP_WORD);
+    pango_layout_set_ellipsize(layout, counted ? PANGO_ELLIPSIZE_END : PANGO_ELLIPSIZE_NONE);
+    pango_layout_set_alignment(layout, counted && role == VIZ_ROLE_AXIS ? PANGO_ALIGN_CENTER
+                                                                        : PANGO_ALIGN_LEFT);
+    /* Scenes refuse longer texts, so the buffers hold the longest with every tag replaced. */
+    char bound[VIZ_TEXT_MAX * 2];
     char prepared[VIZ_TEXT_MAX * 8];
-    (void)viz_text_scripts(prepared, sizeof prepared, markup);
-    pango_layout_set_markup(canvas->layout, prepared, -1);
+    const bool bind = how.wrap > 0.0 && binds(role);
+    (void)viz_text_bind(bound, sizeof bound, bind ? markup : "");
+    (void)viz_text_scripts(prepared, sizeof prepared, bind ? bound : markup);
+    pango_layout_set_markup(layout, prepared, -1);
     PangoRectangle logical;
-    pango_layout_get_extents(canvas->layout, NULL, &logical);
-    *width = (double)(logical.x + logical.width) / PANGO_SCALE;
-    *height = (double)logical.height / PANGO_SCALE;
+    pango_layout_get_extents(layout, NULL, &logical);
+    return (viz_rect){(double)logical.x / PANGO_SCALE, (double)logical.y / PANGO_SCALE,
+                      (double)logical.width / PANGO_SCALE, (double)logical.height / PANGO_SCALE};
 }
 
 void viz_canvas_measure(viz_canvas *canvas, viz_role role, const char *markup, double wrap,
                         double *width, double *height)
 {
-    load(canvas, role, markup, wrap, width, height);
+    const viz_rect box = load(canvas, role, markup, (breaking){.wrap = wrap});
+    *width = box.x + box.w;
+    *height = box.h;
+}
+
+void viz_canvas_measure_lines(viz_canvas *canvas, viz_role role, const char *markup, double wrap,
+                              size_t lines, double *width, double *height, bool *cut)
+{
+    const viz_rect box = load(canvas, role, markup, (breaking){wrap, lines});
+    *width = box.w;
+    *height = box.h;
+    *cut = pango_layout_is_ellipsized(canvas->layout) != FALSE;
 }
 
 static void log_text(viz_canvas *canvas, viz_role role, const char *markup, viz_rect box)
@@ -131,11 +163,12 @@ static void log_text(viz_canvas *canvas, viz_role role, const char *markup, viz_
     log->count++;
 }
 
-/* Shows the layout at the origin; a level gets an edge so that it reads on every colour. */
-static void show(viz_canvas *canvas, viz_role role)
+/* Shows the layout with its left end `left` before the origin; a level gets an edge so that it
+ * reads on every colour. */
+static void show(viz_canvas *canvas, viz_role role, double left)
 {
     cairo_t *cr = canvas->cr;
-    cairo_move_to(cr, 0.0, 0.0);
+    cairo_move_to(cr, -left, 0.0);
     if (role == VIZ_ROLE_LEVEL) {
         pango_cairo_layout_path(cr, canvas->layout);
         cairo_set_source_rgb(cr, VIZ_HALO_GREY, VIZ_HALO_GREY, VIZ_HALO_GREY);
@@ -144,7 +177,7 @@ static void show(viz_canvas *canvas, viz_role role)
         cairo_set_dash(cr, NULL, 0, 0.0);
         cairo_stroke(cr);
         cairo_set_source_rgb(cr, 1.0, 1.0, 1.0);
-        cairo_move_to(cr, 0.0, 0.0);
+        cairo_move_to(cr, -left, 0.0);
     } else {
         viz_canvas_theme(canvas, fonts[role].paint);
     }
@@ -154,9 +187,11 @@ static void show(viz_canvas *canvas, viz_role role)
 void viz_canvas_text(viz_canvas *canvas, viz_role role, const char *markup, const viz_place *place)
 {
     cairo_t *cr = canvas->cr;
-    double width;
-    double height;
-    load(canvas, role, markup, place->wrap, &width, &height);
+    const viz_rect text = load(canvas, role, markup, (breaking){place->wrap, place->lines});
+    /* Centred lines stand within the wrap; their own box counts. */
+    const double left = place->wrap > 0.0 && place->lines > 0 ? text.x : 0.0;
+    const double width = text.x + text.w - left;
+    const double height = text.h;
     viz_rect box = {.w = place->turned ? height : width, .h = place->turned ? width : height};
     box.x = place->x - place->ax * box.w;
     box.y = place->y - place->ay * box.h;
@@ -179,7 +214,7 @@ void viz_canvas_text(viz_canvas *canvas, viz_role role, const char *markup, cons
     } else {
         cairo_translate(cr, box.x, box.y);
     }
-    show(canvas, role);
+    show(canvas, role, left);
     cairo_new_path(cr);
     cairo_restore(cr);
     log_text(canvas, role, markup, box);

@@ -14,6 +14,8 @@
 
 #include <cairo.h>
 #include <pango/pangocairo.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 typedef struct viz_rect {
     double x, y, w, h; /* left, top, width, height; y grows downwards */
@@ -77,9 +79,16 @@ void viz_canvas_theme(viz_canvas *canvas, viz_paint_kind kind);
  */
 void viz_canvas_halo(viz_canvas *canvas, const viz_paint *paint, double opacity);
 
-/* Width and height of a text; lines are broken at `wrap` points when it is positive. */
+/* Width and height of a text; lines are broken at `wrap` points when it is positive, between words.
+ */
 void viz_canvas_measure(viz_canvas *canvas, viz_role role, const char *markup, double wrap,
                         double *width, double *height);
+
+/* The same of a text broken at `wrap` > 0 into at most `lines` > 0 lines, of which the last ends in
+ * an ellipsis where that is not all; *cut says so. Words longer than a line are broken too, and
+ * lines of axis labels are centred. */
+void viz_canvas_measure_lines(viz_canvas *canvas, viz_role role, const char *markup, double wrap,
+                              size_t lines, double *width, double *height, bool *cut);
 
 /* Where a text goes: the point (x, y) lies at fraction (ax, ay) of its box, so (0, 0) is the top
  * left corner and (1, 0.5) the middle of the right side. A `turned` text reads upwards, and the
@@ -87,6 +96,7 @@ void viz_canvas_measure(viz_canvas *canvas, viz_role role, const char *markup, d
 typedef struct viz_place {
     double x, y, ax, ay;
     double wrap;  /* as in viz_canvas_measure */
+    size_t lines; /* with a wrap: as in viz_canvas_measure_lines; 0: any number */
     bool turned;  /* reads upwards */
     double angle; /* with ax = ay = 1/2 and not turned: counterclockwise turn, in radians */
 } viz_place;

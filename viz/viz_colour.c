@@ -159,11 +159,12 @@ viz_rgb viz_colour_line_at(viz_map map, viz_theme theme, double t)
 
 viz_rgb viz_colour_class(size_t index, viz_theme theme)
 {
-    /* Blue, vermilion, bluish green, reddish purple, sky blue, orange, yellow. */
-    static const unsigned light[VIZ_CLASS_COUNT] = {0x0072b2, 0xd55e00, 0x00805f, 0xb0568a,
-                                                    0x2b86b8, 0xa97400, 0x867a00};
-    static const unsigned dark[VIZ_CLASS_COUNT] = {0x3c9bd6, 0xe8762a, 0x19b287, 0xd98bb8,
-                                                   0x7cc4ee, 0xeaa82e, 0xf0e442};
+    /* Blue, vermilion, bluish green, reddish purple, sky blue, orange, yellow; on a light page the
+     * last two are browns, of lightnesses that tell them apart where hue does not. */
+    static const unsigned light[VIZ_CLASS_COUNT] = {0x0072b2, 0xd55e00, 0x1f734e, 0xb0568a,
+                                                    0x4a8abc, 0x9c7e4e, 0x825f04};
+    static const unsigned dark[VIZ_CLASS_COUNT] = {0x4990d1, 0xe8762a, 0x19b387, 0xd78cb9,
+                                                   0x7cc4ee, 0xe8aa2e, 0xf0e442};
     const size_t i = index % VIZ_CLASS_COUNT;
     return from_hex(theme == VIZ_DARK ? dark[i] : light[i]);
 }

@@ -97,8 +97,11 @@ uint32_t viz_colour_pixel(viz_rgb colour);
  * is used whole. */
 viz_rgb viz_colour_line_at(viz_map map, viz_theme theme, double t);
 
-/* Categorical colour `index` modulo VIZ_CLASS_COUNT (Okabe and Ito 2008, the dim ones darkened
- * on a light page and the dark ones lightened on a dark page, to keep 3:1). */
+/* Categorical colour `index` modulo VIZ_CLASS_COUNT: the hues of Okabe and Ito (2008), the dim ones
+ * darkened on a light page and the dark ones lightened on a dark page, so that each keeps 3:1 to
+ * the page, and any two stay 0.055 apart in OKLab for normal sight and for a full protanopia,
+ * deuteranopia and tritanopia (Machado, Oliveira and Fernandes 2009; 0.02 is about a just
+ * noticeable difference). */
 viz_rgb viz_colour_class(size_t index, viz_theme theme);
 
 /* Relative luminance, and contrast ratio in [1, 21] (WCAG 2.1). */

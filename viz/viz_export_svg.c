@@ -120,10 +120,15 @@ static void put_texts(viz_bytes *out, const viz_scene *scene, const char *title,
         viz_bytes_xml(out, title);
         viz_bytes_text(out, "</title>");
     }
-    if (scene->note != NULL) {
-        char note[NOTE_ROOM];
-        (void)viz_text_plain(note, sizeof note, scene->note);
+    if (scene->note != NULL || scene->description != NULL) {
+        const char *seen = scene->description != NULL ? scene->description : "";
+        char note[NOTE_ROOM] = "";
+        if (scene->note != NULL) {
+            (void)viz_text_plain(note, sizeof note, scene->note);
+        }
         viz_bytes_text(out, "\n<desc>");
+        viz_bytes_xml(out, seen);
+        viz_bytes_text(out, seen[0] != '\0' && note[0] != '\0' ? " " : "");
         viz_bytes_xml(out, note);
         viz_bytes_text(out, "</desc>");
     }

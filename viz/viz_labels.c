@@ -154,13 +154,20 @@ static kern_status draw_legend(viz_canvas *canvas, const viz_panel *panel, const
         double w;
         double h;
         viz_canvas_measure(canvas, VIZ_ROLE_LEGEND, entry.legend, 0.0, &w, &h);
+        const double most = frame->legend_width - VIZ_LEGEND_KEY;
+        const bool cut = w > most;
+        w = fmin(w, most);
         if (!first && x + w + VIZ_LEGEND_KEY > frame->legend_width) {
             x = 0.0;
             y += frame->line_height;
         }
         const double middle = y + 0.5 * frame->line_height;
         KERN_TRY(draw_key(canvas, &entry, frame->plot.x + x, middle, err));
-        const viz_place place = {.x = frame->plot.x + x + VIZ_LEGEND_KEY, .y = middle, .ay = 0.5};
+        const viz_place place = {.x = frame->plot.x + x + VIZ_LEGEND_KEY,
+                                 .y = middle,
+                                 .ay = 0.5,
+                                 .wrap = cut ? most : 0.0,
+                                 .lines = cut ? 1 : 0};
         viz_canvas_text(canvas, VIZ_ROLE_LEGEND, entry.legend, &place);
         x += w + VIZ_LEGEND_KEY + VIZ_LEGEND_GAP;
     }
@@ -199,7 +206,11 @@ kern_status viz_labels_header(viz_canvas *canvas, const viz_panel *panel, const 
     const double bottom = frame->plot.y - 2.5;
     const double legend = bottom - frame->span_height - frame->legend_height;
     if (panel->title != NULL) {
-        const viz_place place = {.x = frame->plot.x, .y = legend, .ay = 1.0};
+        const viz_place place = {.x = frame->plot.x,
+                                 .y = legend,
+                                 .ay = 1.0,
+                                 .wrap = frame->title.wrap,
+                                 .lines = frame->title.lines};
         viz_canvas_text(canvas, VIZ_ROLE_PANEL_TITLE, panel->title, &place);
     }
     draw_span_labels(canvas, panel, frame, bottom);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "viz/viz_landscape_plot.h"
 
+#include "viz/viz_landscape_paths.h"
 #include "viz/viz_scale.h"
 
 #include <math.h>
@@ -10,12 +11,12 @@
 #define ASPECT_MAP   0.70 /* height over width without a trajectory */
 #define ASPECT_BOTH  0.96
 #define ASPECT_TALL  1.75  /* where the panels below stand one under the other */
+#define ASPECT_BLOCK 1.85  /* and a surface above them */
 #define NARROW       340.0 /* points; two panels and their labels do not fit beside each other */
-#define FAINTEST     0.35
 #define STEP_LABEL   "inference step <i>t</i>"
 #define SHADOW_LABEL "at the nearest point of the plane"
 
-enum { STATES_DRAWN = 200 }; /* more markers than this would hide the line */
+enum { NOTE_PART = 160 }; /* bytes of a sentence */
 
 typedef struct builder {
     viz_scene *scene;
@@ -30,39 +31,37 @@ typedef struct builder {
 /* ---- The map ------------------------------------------------------------------------------ */
 
 static kern_status add_contours(builder *b, viz_panel *panel, const viz_contours *contours,
-                                bool quadratic, kern_error *err)
+                                viz_isolines looks, kern_error *err)
 {
     if (contours == NULL || contours->n_lines == 0) {
         return KERN_OK;
     }
-    const viz_isolines lines = {.name =
-                                    quadratic ? "contours of the second-order model" : "contours",
-                                .n_lines = contours->n_lines,
-                                .first = contours->first,
-                                .x = contours->x,
-                                .y = contours->y,
-                                .level = contours->level,
-                                .labelled = !quadratic,
-                                .dashed = quadratic};
-    return viz_scene_add_isolines(b->scene, panel, &lines, err);
+    looks.n_lines = contours->n_lines;
+    looks.first = contours->first;
+    looks.x = contours->x;
+    looks.y = contours->y;
+    looks.level = contours->level;
+    return viz_scene_add_isolines(b->scene, panel, &looks, err);
 }
 
-/* A line without points, which gives the dashed contours their entry. */
-static kern_status add_quadratic(builder *b, viz_panel *panel, kern_error *err)
+/* Contours beside the field's own, with their entry: a line without points. A surface is lit by its
+ * own levels only. */
+static kern_status add_beside(builder *b, viz_panel *panel, const viz_contours *contours,
+                              viz_isolines looks, const char *legend, kern_error *err)
 {
     static const double nowhere[1] = {(double)NAN};
-    const viz_landscape_data *d = b->data;
-    const viz_series key = {
-        .name = "second-order model",
-        .legend = "second-order model at the centre",
-        .x = nowhere,
-        .y = nowhere,
-        .n = 1,
-        .style = {.paint = viz_paint_of(VIZ_PAINT_MUTED), .width = 1.0, .dash = VIZ_DASHED}};
-    if (d->quadratic == NULL || d->quadratic->n_lines == 0 || d->camera != NULL) {
+    const viz_series key = {.name = looks.name,
+                            .legend = legend,
+                            .x = nowhere,
+                            .y = nowhere,
+                            .n = 1,
+                            .style = {.paint = viz_paint_of(VIZ_PAINT_MUTED),
+                                      .width = looks.faint ? 0.5 : 1.0,
+                                      .dash = looks.faint ? VIZ_SOLID : VIZ_DASHED}};
+    if (contours == NULL || contours->n_lines == 0 || b->data->camera != NULL) {
         return KERN_OK;
     }
-    KERN_TRY(add_contours(b, panel, d->quadratic, true, err));
+    KERN_TRY(add_contours(b, panel, contours, looks, err));
     return viz_scene_add_series(b->scene, panel, &key, err);
 }
 
@@ -73,7 +72,8 @@ static kern_status add_field(builder *b, viz_panel *panel, kern_error *err)
                              .lattice = d->lattice,
                              .values = d->values,
                              .scale = b->scale,
-                             .filter = VIZ_BILINEAR};
+                             .filter = VIZ_BILINEAR,
+                             .bare = d->ends};
     if (d->camera != NULL) {
         KERN_TRY(viz_scene_add_surface(b->scene, panel, &field, d->camera, err));
     } else if (d->classes != NULL) {
@@ -82,8 +82,28 @@ static kern_status add_field(builder *b, viz_panel *panel, kern_error *err)
         KERN_TRY(viz_scene_add_field(b->scene, panel, &field, err));
     }
     viz_scene_fit_lattice(panel, &d->lattice, VIZ_BILINEAR);
-    KERN_TRY(add_quadratic(b, panel, err));
-    return add_contours(b, panel, d->contours, false, err);
+    KERN_TRY(add_beside(b, panel, d->ghost,
+                        (viz_isolines){.name = "contours of the step before", .faint = true},
+                        "contours at the step before", err));
+    KERN_TRY(
+        add_beside(b, panel, d->quadratic,
+                   (viz_isolines){.name = "contours of the second-order model", .dashed = true},
+                   "second-order model at the centre", err));
+    return add_contours(b, panel, d->contours, (viz_isolines){.name = "contours", .labelled = true},
+                        err);
+}
+
+/* The line around the places that have a state. */
+static kern_status add_rim(builder *b, viz_panel *panel, kern_error *err)
+{
+    const viz_landscape_data *d = b->data;
+    const viz_series rim = {.name = "rim of the chart",
+                            .x = d->rim_a,
+                            .y = d->rim_b,
+                            .n = d->n_rim,
+                            .style = {.paint = viz_paint_of(VIZ_PAINT_INK), .width = 1.6}};
+    return d->n_rim > 0 && d->camera == NULL ? viz_scene_add_series(b->scene, panel, &rim, err)
+                                             : KERN_OK;
 }
 
 /* From entry t on: what gives heights over a surface, and nothing on a map. */
@@ -94,8 +114,7 @@ static const double *heights(const viz_landscape_data *d, const double *energy, 
 
 static double opacity_of(const builder *b, size_t t)
 {
-    const double share = b->share[t] / 100.0;
-    return isnan(share) ? 1.0 : fmax(FAINTEST, 1.0 - share);
+    return viz_landscape_opacity(b->share[t] / 100.0);
 }
 
 /* One marker in the colour of its true energy. The first is a square, the last a triangle. */
@@ -160,32 +179,6 @@ static bool points_out(const viz_landscape_data *d)
     return d->point_out && d->step < d->n_states;
 }
 
-/* Trajectories begun elsewhere, each in a colour and with a marker of its own. */
-static kern_status add_seeds(builder *b, viz_panel *panel, kern_error *err)
-{
-    for (size_t i = 0; i < b->data->n_seeds; i++) {
-        const viz_landscape_path *p = &b->data->seeds[i];
-        char name[48];
-        char legend[48];
-        (void)snprintf(name, sizeof name, "trajectory from seed %zu", i + 1);
-        (void)snprintf(legend, sizeof legend, "from seed %zu", i + 1);
-        const viz_series line = {
-            .name = name,
-            .legend = legend,
-            .x = p->a,
-            .y = p->b,
-            .z = heights(b->data, p->energy, 0),
-            .n = p->n,
-            .style = {.paint = viz_paint_class(i + 1),
-                      .width = 1.2,
-                      .marker = p->n <= STATES_DRAWN ? viz_plot_marker(i + 1) : VIZ_MARKER_NONE,
-                      .size = 4.0,
-                      .halo = 0.8}};
-        KERN_TRY(viz_scene_add_series(b->scene, panel, &line, err));
-    }
-    return KERN_OK;
-}
-
 /* Steps that are named: the first, the last of training, the one pointed out, and the last. */
 static kern_status add_marks(builder *b, viz_panel *panel, kern_error *err)
 {
@@ -206,7 +199,7 @@ static kern_status add_marks(builder *b, viz_panel *panel, kern_error *err)
 static kern_status add_trajectory(builder *b, viz_panel *panel, kern_error *err)
 {
     const viz_landscape_data *d = b->data;
-    const size_t stride = (d->n_states + STATES_DRAWN - 1) / STATES_DRAWN;
+    const size_t stride = (d->n_states + VIZ_LANDSCAPE_MARKED - 1) / VIZ_LANDSCAPE_MARKED;
     if (d->n_states == 0) {
         return KERN_OK;
     }
@@ -241,7 +234,8 @@ static kern_status add_map(builder *b, kern_error *err)
     const viz_bar bar = {.whole = true, .scale = b->scale, .label = b->data->energy_label};
     KERN_TRY(viz_scene_add_panel(&panel, b->scene, &spec, err));
     KERN_TRY(add_field(b, panel, err));
-    KERN_TRY(add_seeds(b, panel, err));
+    KERN_TRY(add_rim(b, panel, err));
+    KERN_TRY(viz_landscape_add_paths(b->scene, panel, b->data, err));
     KERN_TRY(add_trajectory(b, panel, err));
     return viz_scene_set_bar(b->scene, &bar, err);
 }
@@ -323,7 +317,7 @@ static size_t count_far(const builder *b)
     return far;
 }
 
-/* States that a surface has no place for. */
+/* States beside what is drawn, and states without a place. */
 static size_t count_beside(const viz_landscape_data *d)
 {
     const viz_lattice *l = &d->lattice;
@@ -332,6 +326,32 @@ static size_t count_beside(const viz_landscape_data *d)
         n += d->a[t] < l->x0 || d->a[t] > l->x1 || d->b[t] < l->y0 || d->b[t] > l->y1 ? 1 : 0;
     }
     return n;
+}
+
+static size_t count_nowhere(const viz_landscape_data *d)
+{
+    size_t n = 0;
+    for (size_t t = 0; t < d->n_states; t++) {
+        n += isnan(d->a[t]) && isfinite(d->energy[t]) ? 1 : 0;
+    }
+    return n;
+}
+
+/* What the chart leaves out. */
+static void note_chart(const builder *b, char out[2 * NOTE_PART])
+{
+    const viz_landscape_data *d = b->data;
+    const size_t n_nowhere = count_nowhere(d);
+    char nowhere[NOTE_PART] = "";
+    if (n_nowhere > 0) {
+        (void)snprintf(nowhere, sizeof nowhere,
+                       " %zu of %zu states lie in the far half of a token's sphere, which has no "
+                       "place in the chart; the line is broken there.",
+                       n_nowhere, d->n_states);
+    }
+    (void)snprintf(out, 2 * NOTE_PART, "%s%s",
+                   d->ends ? " What is empty is outside of the chart and has no state." : "",
+                   nowhere);
 }
 
 static kern_status write_note(builder *b, kern_error *err)
@@ -343,7 +363,10 @@ static kern_status write_note(builder *b, kern_error *err)
     char missing[160] = "";
     char beyond[160] = "";
     char beside[160] = "";
-    const size_t n_beside = d->camera != NULL ? count_beside(d) : 0;
+    char chart[2 * NOTE_PART];
+    const size_t n_missing = d->ends ? d->n_missing : b->counts.missing;
+    const size_t n_beside = d->camera != NULL || d->meant_whole ? count_beside(d) : 0;
+    note_chart(b, chart);
     if (far > 0) {
         (void)snprintf(off, sizeof off,
                        " %zu of %zu states are more than %.0f %% of their distance off the plane.",
@@ -354,10 +377,11 @@ static kern_status write_note(builder *b, kern_error *err)
                        " The axes explain %.1f %% of the trajectory, less than %.0f %%.",
                        100.0 * d->explained, 100.0 * VIZ_LANDSCAPE_EXPLAINED);
     }
-    if (b->counts.missing > 0) {
+    if (n_missing > 0) {
         (void)snprintf(missing, sizeof missing, " %zu of %zu energies are not finite and %s.",
-                       b->counts.missing, d->lattice.nx * d->lattice.ny,
+                       n_missing, d->lattice.nx * d->lattice.ny,
                        d->camera != NULL ? "leave the surface open"
+                       : d->ends         ? "are left empty, too"
                                          : "have the colour of missing data");
     }
     if (b->beyond > 0) {
@@ -366,10 +390,11 @@ static kern_status write_note(builder *b, kern_error *err)
     }
     if (n_beside > 0) {
         (void)snprintf(beside, sizeof beside,
-                       " %zu of %zu states lie beside the surface, at whose edges the line is cut.",
-                       n_beside, d->n_states);
+                       " %zu of %zu states lie beside the %s, at whose edges the line is cut.",
+                       n_beside, d->n_states,
+                       d->camera != NULL ? "surface" : "part of the plane that is drawn");
     }
-    return viz_plot_note(b->scene, err, "%s%s%s%s%s%s%s%s%s",
+    return viz_plot_note(b->scene, err, "%s%s%s%s%s%s%s%s%s%s",
                          d->description != NULL ? d->description : "",
                          d->camera != NULL ? " The surface is darker where it is steeper." : "",
                          d->n_states > 0 ? " Markers have the colour of their true energy, and "
@@ -379,14 +404,14 @@ static kern_status write_note(builder *b, kern_error *err)
                              ? " Areas are coloured by where states go; the colour bar is of the "
                                "energies, of contours and markers."
                              : "",
-                         off, variance, missing, beyond, beside);
+                         off, variance, chart, missing, beyond, beside);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------ */
 
 static kern_status build(builder *b, kern_error *err)
 {
-    b->scene->row_weight[0] = b->scene->width < NARROW ? 2.2 : 3.0;
+    b->scene->row_weight[0] = b->scene->width < NARROW ? 2.6 : 3.0;
     b->scene->row_weight[1] = 1.0;
     b->scene->row_weight[2] = 1.0;
     KERN_TRY(add_map(b, err));
@@ -445,7 +470,9 @@ kern_status viz_landscape_plot(viz_scene **out, const viz_landscape_data *data,
     }
     b.share = b.steps + data->n_states;
     find_shares(&b);
-    const double both = page.width < NARROW ? ASPECT_TALL : ASPECT_BOTH;
+    const double both = page.width >= NARROW   ? ASPECT_BOTH
+                        : data->camera != NULL ? ASPECT_BLOCK
+                                               : ASPECT_TALL;
     kern_status status = viz_plot_page(&b.scene, &page, data->n_states > 0 ? both : ASPECT_MAP,
                                        "Energy landscape", err);
     if (status == KERN_OK) {

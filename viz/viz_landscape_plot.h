@@ -8,7 +8,8 @@
  * beneath it; the more of its distance from the centre is off the plane, the fainter. Two panels
  * below say the same in numbers: the true energy beside the energy at the shadow, and the share of
  * the distance that is off the plane. Cells without a finite energy get the colour of missing data
- * and are counted in the note.
+ * and are counted in the note. Where a chart ends its rim is drawn, and what is outside is left
+ * empty; states without a place in the chart are counted, and the line is broken there.
  *
  * Instead of colours alone the field may be a surface, over which states hang at the height of
  * their true energy, or a map of classes, which keeps the contours.
@@ -19,20 +20,29 @@
 #include "viz/viz_contour.h"
 #include "viz/viz_plot.h"
 
-/* A further trajectory over the field, in a colour of its own. */
+/* A further trajectory over the field, in a colour and with a marker of its own. */
 typedef struct viz_landscape_path {
     size_t n;
     const double *a, *b;
     const double *energy;
+    const char *name, *legend;         /* plain text and markup; NULL: numbered as seeds are */
+    const double *distance, *residual; /* as of the trajectory, which fade its states; or NULL */
+    bool in_step;                      /* its state at `step` is ringed with the trajectory's */
 } viz_landscape_path;
 
 typedef struct viz_landscape_data {
     viz_lattice lattice;
-    const double *values;         /* ny × nx energies */
+    const double *values; /* ny × nx energies */
+    size_t n_missing;     /* values that are not finite, of places that have a state */
+    bool ends;            /* where further values are not finite there is no state */
+    size_t n_rim;         /* points of the line around those that have; 0: none */
+    const double *rim_a, *rim_b;
     const viz_contours *contours; /* or NULL */
     const char *axis[2];          /* markup */
     const char *energy_label;     /* markup, with the unit */
     const char *description;      /* markup: space, centre, lengths, what is held fixed */
+    bool meant_whole;             /* the lattice was to cover the trajectory: what it leaves out is
+                                     counted on maps too, not on surfaces only */
     size_t n_states;              /* of the trajectory; 0: none */
     const double *a, *b;          /* places of their shadows */
     const double *energy;         /* true ones */
@@ -48,6 +58,7 @@ typedef struct viz_landscape_data {
     size_t n_seeds;
     const viz_landscape_path *seeds;
     const viz_classes *classes;    /* drawn instead of the values, or NULL */
+    const viz_contours *ghost;     /* of the step before, faint beneath the others; or NULL */
     const viz_contours *quadratic; /* of the second-order model at the centre, dashed; or NULL */
     const viz_camera *camera;      /* draws a surface in three dimensions instead; or NULL */
 } viz_landscape_data;

@@ -38,10 +38,12 @@ typedef struct viz_field {
     const double *values; /* ny × nx */
     viz_scale scale;
     viz_filter filter;
-    bool ink; /* one colour, `paint`, whose opacity is the value's place on the scale; values
-                 without a place show what is beneath; a pixel that several samples of a
-                 VIZ_NEAREST field fall on gets the largest, so that no point of a sparse plot is
-                 lost */
+    bool ink;  /* one colour, `paint`, whose opacity is the value's place on the scale; values
+                  without a place show what is beneath; a pixel that several samples of a
+                  VIZ_NEAREST field fall on gets the largest, so that no point of a sparse plot is
+                  lost */
+    bool bare; /* values without a place show what is beneath; a pixel between such a sample and
+                  others has the value of the nearest, so that the gap's edge is half-way */
     viz_paint paint;
 } viz_field;
 
@@ -90,9 +92,10 @@ typedef struct viz_isolines {
                             first[k] … first[k + 1] − 1; a closed line repeats its first vertex */
     const double *x, *y;
     const double *level; /* of every line; lines of one level need not stand together */
-    double width;        /* of the white line in points; 0: 0.6 */
+    double width;        /* of the white line in points; 0: 0.6, or 0.4 of a faint one */
     bool labelled;       /* levels written into gaps of long lines, where there is room */
     bool dashed;
+    bool faint; /* half transparent, to lie under others */
 } viz_isolines;
 
 /* A text beside a point, at one of eight places around it that is free of other marks and inside

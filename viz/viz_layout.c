@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "viz/viz_layout.h"
 
-#include "kernels/kern_size.h"
+#include "viz/viz_layout_fit.h"
+#include "viz/viz_layout_rows.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -11,13 +12,9 @@
 #define TICK_ROOM_X 26.0
 #define TICK_ROOM_Y 19.0
 #define TICK_AIR    9.0
-#define ROW_GAP     9.0
+#define THIN_AIR    4.0 /* where ticks without a label stand between them */
 #define COLUMN_GAP  10.0
 #define PLOT_MIN    18.0
-
-/* Tallest tick label: it carries an exponent. */
-static const char tall_tick[] = "10<sup>\xe2\x88\x92"
-                                "8</sup>";
 
 double viz_layout_x(const viz_frame *frame, const viz_axis *axis, double value)
 {
@@ -36,31 +33,6 @@ double viz_layout_y(const viz_frame *frame, const viz_axis *axis, double value)
 size_t viz_layout_room(const viz_frame *frame)
 {
     return (size_t)fmax(1.0, floor((frame->plot.h + frame->label_height) / frame->label_height));
-}
-
-bool viz_layout_entry(const viz_panel *panel, size_t *cursor, viz_entry *entry)
-{
-    for (; *cursor < panel->n_series; ++*cursor) {
-        const viz_series *series = &panel->series[*cursor];
-        if (series->legend != NULL) {
-            *entry = (viz_entry){.legend = series->legend, .style = &series->style};
-            ++*cursor;
-            return true;
-        }
-    }
-    size_t skipped = panel->n_series;
-    for (size_t m = 0; m < panel->n_classes; m++) {
-        const viz_classes *map = &panel->classes[m];
-        for (size_t i = *cursor > skipped ? *cursor - skipped : 0; i < map->n_classes; i++) {
-            if (map->classes[i].legend != NULL) {
-                *entry = (viz_entry){.legend = map->classes[i].legend, .class = &map->classes[i]};
-                *cursor = skipped + i + 1;
-                return true;
-            }
-        }
-        skipped += map->n_classes;
-    }
-    return false;
 }
 
 bool viz_layout_boxed(const viz_panel *panel)
@@ -128,82 +100,54 @@ static kern_status make_ticks(viz_ticks *ticks, const viz_axis *axis, size_t tar
     return viz_ticks_linear(ticks, axis->lo, axis->hi, target, axis->integer, err);
 }
 
-static double widest_tick(viz_canvas *canvas, const viz_ticks *ticks)
+/* Least distance of two neighbours on the page. */
+static double nearest_ticks(const viz_panel *panel, const viz_frame *frame)
 {
-    double widest = 0.0;
-    for (size_t i = 0; i < ticks->n_major; i++) {
-        double w;
-        double h;
-        viz_canvas_measure(canvas, VIZ_ROLE_TICK, ticks->label[i], 0.0, &w, &h);
-        widest = fmax(widest, w);
+    double nearest = frame->plot.w;
+    for (size_t i = 1; i < frame->x.n_major; i++) {
+        nearest = fmin(nearest, viz_layout_x(frame, &panel->x, frame->x.major[i]) -
+                                    viz_layout_x(frame, &panel->x, frame->x.major[i - 1]));
     }
-    return widest;
+    return nearest;
 }
 
-/* Horizontal ticks: as many as leave air between the widest labels. */
+/* Takes the labels of all but every k-th tick, counted from the middle one. */
+static void thin_labels(viz_ticks *ticks, size_t k)
+{
+    for (size_t i = 0; i < ticks->n_major; i++) {
+        if (i % k != ticks->n_major / 2 % k) {
+            ticks->label[i][0] = '\0';
+        }
+    }
+}
+
+/* Horizontal ticks: as many as leave air between the widest labels; on a plot too narrow for the
+ * fewest not all have one. */
 static kern_status fit_x_ticks(viz_canvas *canvas, const viz_panel *panel, viz_frame *frame,
                                kern_error *err)
 {
+    double needed = 0.0;
+    double nearest = 0.0;
     for (size_t target = tick_target(frame->plot.w, TICK_ROOM_X); target >= 2; target--) {
         KERN_TRY(make_ticks(&frame->x, &panel->x, target, err));
-        const double needed = widest_tick(canvas, &frame->x) + TICK_AIR;
-        double nearest = frame->plot.w;
-        for (size_t i = 1; i < frame->x.n_major; i++) {
-            nearest = fmin(nearest, viz_layout_x(frame, &panel->x, frame->x.major[i]) -
-                                        viz_layout_x(frame, &panel->x, frame->x.major[i - 1]));
-        }
+        needed = viz_fit_widest(canvas, &frame->x) + TICK_AIR;
+        nearest = nearest_ticks(panel, frame);
         if (nearest >= needed) {
-            break;
+            return KERN_OK;
         }
+    }
+    if (nearest > 0.0 && frame->x.n_major > 2) {
+        const double k = ceil((needed - TICK_AIR + THIN_AIR) / nearest);
+        thin_labels(&frame->x, (size_t)fmin(k, 2.0 * VIZ_TICKS_MAJOR_MAX));
     }
     return KERN_OK;
-}
-
-static double text_height(viz_canvas *canvas, viz_role role, const char *markup)
-{
-    double w = 0.0;
-    double h = 0.0;
-    if (markup != NULL) {
-        viz_canvas_measure(canvas, role, markup, 0.0, &w, &h);
-    }
-    return h;
-}
-
-/* Heights of the lines above a plot. */
-static void measure_header(viz_canvas *canvas, const viz_panel *panel, double cell_width,
-                           viz_frame *frame)
-{
-    frame->title_height = text_height(canvas, VIZ_ROLE_PANEL_TITLE, panel->title);
-    frame->legend_width = fmax(0.75 * cell_width - 20.0, 60.0);
-    frame->line_height = 0.0;
-    double x = 0.0;
-    size_t lines = 0;
-    size_t cursor = 0;
-    viz_entry entry;
-    while (viz_layout_entry(panel, &cursor, &entry)) {
-        double w = 0.0;
-        double h = 0.0;
-        viz_canvas_measure(canvas, VIZ_ROLE_LEGEND, entry.legend, 0.0, &w, &h);
-        w += VIZ_LEGEND_KEY;
-        if (lines == 0 || x + w > frame->legend_width) {
-            lines++;
-            x = 0.0;
-        }
-        x += w + VIZ_LEGEND_GAP;
-        frame->line_height = fmax(frame->line_height, h + 1.0);
-    }
-    frame->legend_height = (double)lines * frame->line_height;
-    for (size_t i = 0; i < panel->n_spans; i++) {
-        frame->span_height =
-            fmax(frame->span_height, text_height(canvas, VIZ_ROLE_SPAN, panel->spans[i].label));
-    }
 }
 
 /* Widths of end labels, leader included, and the height of one. */
 static double measure_labels(viz_canvas *canvas, const viz_panel *panel, viz_frame *frame)
 {
     double widest = 0.0;
-    frame->label_height = text_height(canvas, VIZ_ROLE_END_LABEL, "0") + VIZ_LABEL_AIR;
+    frame->label_height = viz_fit_height(canvas, VIZ_ROLE_END_LABEL, "0") + VIZ_LABEL_AIR;
     for (size_t i = 0; i < panel->n_series; i++) {
         double w;
         double h;
@@ -214,79 +158,6 @@ static double measure_labels(viz_canvas *canvas, const viz_panel *panel, viz_fra
         }
     }
     return widest;
-}
-
-/* Page split into a title, a note, a bar and the grid of panels. */
-typedef struct grid {
-    viz_rect area;
-    size_t rows, columns;
-    double top[VIZ_GRID_MAX], bottom[VIZ_GRID_MAX]; /* of the plots of a row */
-    double left[VIZ_GRID_MAX][VIZ_GRID_MAX];        /* [row][column] of the plots */
-    double right[VIZ_GRID_MAX][VIZ_GRID_MAX];
-    double bar_width; /* taken from the rows that share the first row's columns */
-
-} grid;
-
-static void place_page(viz_layout *layout, viz_canvas *canvas, grid *g)
-{
-    const viz_scene *scene = canvas->scene;
-    const double inner = scene->width - 2.0 * VIZ_PAGE_PAD;
-    double w;
-    double h = 0.0;
-    double top = VIZ_PAGE_PAD;
-    layout->note_top = scene->height - VIZ_PAGE_PAD;
-    if (scene->title != NULL) {
-        viz_canvas_measure(canvas, VIZ_ROLE_TITLE, scene->title, inner, &w, &h);
-        layout->title_height = h;
-        top += h + 5.0;
-    }
-    double bottom = layout->note_top;
-    if (scene->note != NULL) {
-        viz_canvas_measure(canvas, VIZ_ROLE_NOTE, scene->note, inner, &w, &h);
-        layout->note_top -= h;
-        bottom = layout->note_top - 5.0;
-    }
-    g->area = (viz_rect){VIZ_PAGE_PAD, top, inner, bottom - top};
-    for (size_t i = 0; i < scene->n_panels; i++) {
-        const viz_panel *panel = &scene->panels[i];
-        g->rows = kern_size_max(g->rows, panel->row + 1);
-        g->columns = kern_size_max(g->columns, panel->column + panel->n_columns);
-    }
-}
-
-static void place_rows(viz_layout *layout, viz_canvas *canvas, grid *g)
-{
-    const viz_scene *scene = canvas->scene;
-    double header[VIZ_GRID_MAX] = {0};
-    double footer[VIZ_GRID_MAX] = {0};
-    const double tick = text_height(canvas, VIZ_ROLE_TICK, tall_tick);
-    for (size_t i = 0; i < scene->n_panels; i++) {
-        const viz_panel *panel = &scene->panels[i];
-        viz_frame *frame = &layout->frames[i];
-        const double cell = g->area.w * (double)panel->n_columns / (double)g->columns;
-        measure_header(canvas, panel, cell, frame);
-        double above = frame->title_height + frame->legend_height + frame->span_height;
-        above += above > 0.0 ? 2.5 : 0.0;
-        double below = VIZ_TICK_MAJOR + VIZ_TICK_GAP + tick;
-        if (panel->x.label != NULL) {
-            below += VIZ_AXIS_GAP + text_height(canvas, VIZ_ROLE_AXIS, panel->x.label);
-        }
-        header[panel->row] = fmax(header[panel->row], fmax(above, 0.5 * tick));
-        footer[panel->row] = fmax(footer[panel->row], below);
-    }
-    double spare = g->area.h - ROW_GAP * (double)(g->rows - 1);
-    double weights = 0.0;
-    for (size_t r = 0; r < g->rows; r++) {
-        spare -= header[r] + footer[r];
-        weights += scene->row_weight[r] > 0.0 ? scene->row_weight[r] : 1.0;
-    }
-    double y = g->area.y;
-    for (size_t r = 0; r < g->rows; r++) {
-        const double weight = scene->row_weight[r] > 0.0 ? scene->row_weight[r] : 1.0;
-        g->top[r] = y + header[r];
-        g->bottom[r] = g->top[r] + spare * weight / weights;
-        y = g->bottom[r] + footer[r] + ROW_GAP;
-    }
 }
 
 static kern_status make_bar_ticks(viz_ticks *ticks, const viz_bar *bar, size_t target,
@@ -301,27 +172,6 @@ static kern_status make_bar_ticks(viz_ticks *ticks, const viz_bar *bar, size_t t
                            .log = scale->kind == VIZ_SCALE_LOG,
                            .integer = bar->integer};
     return make_ticks(ticks, &axis, target, err);
-}
-
-/* Reserves the colour bar at the right of the first row. */
-static kern_status place_bar(viz_layout *layout, viz_canvas *canvas, grid *g, kern_error *err)
-{
-    const viz_bar *bar = &canvas->scene->bar;
-    if (!bar->shown) {
-        return KERN_OK;
-    }
-    const double height = fmax(g->bottom[0] - g->top[0], 1.0);
-    KERN_TRY(make_bar_ticks(&layout->bar_ticks, bar, tick_target(height, TICK_ROOM_Y), err));
-    double width = VIZ_BAR_WIDTH + VIZ_TICK_MAJOR + VIZ_TICK_GAP;
-    width += widest_tick(canvas, &layout->bar_ticks);
-    if (bar->label != NULL) {
-        width += VIZ_AXIS_GAP + text_height(canvas, VIZ_ROLE_AXIS, bar->label);
-    }
-    layout->bar =
-        (viz_rect){canvas->scene->width - VIZ_PAGE_PAD - width, g->top[0], VIZ_BAR_WIDTH, height};
-    layout->bar_width = width;
-    g->bar_width = width + COLUMN_GAP;
-    return KERN_OK;
 }
 
 /* True when every panel of the row stands in the same columns as some panel of the first row: such
@@ -342,6 +192,31 @@ static bool follows_first_row(const viz_scene *scene, size_t row)
     return true;
 }
 
+/* Reserves the colour bar at the right of the first row, or of all that share its edges. */
+static kern_status place_bar(viz_layout *layout, viz_canvas *canvas, viz_grid *g, kern_error *err)
+{
+    const viz_bar *bar = &canvas->scene->bar;
+    if (!bar->shown) {
+        return KERN_OK;
+    }
+    size_t last = 0;
+    while (bar->tall && last + 1 < g->rows && follows_first_row(canvas->scene, last + 1)) {
+        last++;
+    }
+    const double height = fmax(g->bottom[last] - g->top[0], 1.0);
+    KERN_TRY(make_bar_ticks(&layout->bar_ticks, bar, tick_target(height, TICK_ROOM_Y), err));
+    double width = VIZ_BAR_WIDTH + VIZ_TICK_MAJOR + VIZ_TICK_GAP;
+    width += viz_fit_widest(canvas, &layout->bar_ticks);
+    if (bar->label != NULL) {
+        width += VIZ_AXIS_GAP + layout->bar_label.height;
+    }
+    layout->bar =
+        (viz_rect){canvas->scene->width - VIZ_PAGE_PAD - width, g->top[0], VIZ_BAR_WIDTH, height};
+    layout->bar_width = width;
+    g->bar_width = width + COLUMN_GAP;
+    return KERN_OK;
+}
+
 /* Largest of `values` over the panels in the same columns as panel `index`. */
 static double shared_margin(const viz_scene *scene, size_t index, const double *values)
 {
@@ -356,47 +231,52 @@ static double shared_margin(const viz_scene *scene, size_t index, const double *
 }
 
 /* Splits the width of one row, given what every panel needs at its left and right. */
-static void split_row(grid *g, const viz_scene *scene, size_t row, const double *before,
+static void split_row(viz_grid *g, const viz_scene *scene, size_t row, const double *before,
                       const double *panel_after)
 {
     double after[VIZ_GRID_MAX] = {0};
+    const bool follows = follows_first_row(scene, row);
     for (size_t i = 0; i < scene->n_panels; i++) {
         const viz_panel *panel = &scene->panels[i];
-        if (panel->row == row) {
+        if (panel->row == row || (follows && panel->row == 0)) {
             const size_t last = panel->column + panel->n_columns - 1;
             after[last] = fmax(after[last], shared_margin(scene, i, panel_after));
         }
     }
     double spare = g->area.w - COLUMN_GAP * (double)(g->columns - 1);
-    spare -= follows_first_row(scene, row) ? g->bar_width : 0.0;
+    spare -= follows ? g->bar_width : 0.0;
     for (size_t c = 0; c < g->columns; c++) {
         spare -= before[c] + after[c];
     }
     double x = g->area.x;
     for (size_t c = 0; c < g->columns; c++) {
+        g->cell_left[row][c] = x;
         g->left[row][c] = x + before[c];
         g->right[row][c] = g->left[row][c] + spare / (double)g->columns;
-        x = g->right[row][c] + after[c] + COLUMN_GAP;
+        g->cell_right[row][c] = g->right[row][c] + after[c];
+        x = g->cell_right[row][c] + COLUMN_GAP;
     }
 }
 
-static kern_status place_columns(viz_layout *layout, viz_canvas *canvas, grid *g, kern_error *err)
+static kern_status place_columns(viz_layout *layout, viz_canvas *canvas, viz_grid *g,
+                                 kern_error *err)
 {
     const viz_scene *scene = canvas->scene;
     double before[VIZ_GRID_MAX] = {0};
     double after[VIZ_PANELS_MAX] = {0};
+    const double axis = viz_fit_height(canvas, VIZ_ROLE_AXIS, "0");
     for (size_t i = 0; i < scene->n_panels; i++) {
         const viz_panel *panel = &scene->panels[i];
         viz_frame *frame = &layout->frames[i];
         const double height = g->bottom[panel->row] - g->top[panel->row];
         KERN_TRY(make_ticks(&frame->y, &panel->y, tick_target(height, TICK_ROOM_Y), err));
-        double left = VIZ_TICK_MAJOR + VIZ_TICK_GAP + widest_tick(canvas, &frame->y);
+        double left = VIZ_TICK_MAJOR + VIZ_TICK_GAP;
+        left += panel->y.quiet ? 0.0 : viz_fit_widest(canvas, &frame->y);
         if (panel->y.label != NULL) {
-            left += VIZ_AXIS_GAP + text_height(canvas, VIZ_ROLE_AXIS, panel->y.label);
+            left += VIZ_AXIS_GAP + (panel->surface ? axis : frame->y_label.height);
         }
-        before[panel->column] = fmax(before[panel->column], left);
-        /* Half of a tick label hangs over the right end of the axis. */
-        after[i] = fmax(9.0, measure_labels(canvas, panel, frame));
+        before[panel->column] = fmax(before[panel->column], fmax(left, frame->overhang));
+        after[i] = fmax(frame->overhang, measure_labels(canvas, panel, frame));
     }
     for (size_t r = 0; r < g->rows; r++) {
         split_row(g, scene, r, before, after);
@@ -422,14 +302,15 @@ static void make_equal(viz_layout *layout, const viz_scene *scene, size_t index)
     plot->h = unit * dy;
     if (panel->row == 0) {
         layout->bar.x -= scene->n_panels == 1 ? cut : 0.0;
-        layout->bar.h = fmin(layout->bar.h, plot->h);
+        layout->bar.h = scene->bar.tall ? layout->bar.h : fmin(layout->bar.h, plot->h);
     }
 }
 
-static kern_status place_plots(viz_layout *layout, viz_canvas *canvas, const grid *g,
+static kern_status place_plots(viz_layout *layout, viz_canvas *canvas, const viz_grid *g,
                                kern_error *err)
 {
     const viz_scene *scene = canvas->scene;
+    double lowest = 0.0;
     for (size_t i = 0; i < scene->n_panels; i++) {
         const viz_panel *panel = &scene->panels[i];
         viz_frame *frame = &layout->frames[i];
@@ -437,16 +318,71 @@ static kern_status place_plots(viz_layout *layout, viz_canvas *canvas, const gri
         frame->plot = (viz_rect){g->left[panel->row][panel->column], g->top[panel->row],
                                  g->right[panel->row][last] - g->left[panel->row][panel->column],
                                  g->bottom[panel->row] - g->top[panel->row]};
+        frame->cell =
+            (viz_rect){g->cell_left[panel->row][panel->column], frame->plot.y,
+                       g->cell_right[panel->row][last] - g->cell_left[panel->row][panel->column],
+                       frame->plot.h + g->footer[panel->row]};
+        frame->spare_height = 0.0;
         make_equal(layout, scene, i);
-        if (!(frame->plot.w >= PLOT_MIN && frame->plot.h >= PLOT_MIN)) {
+        if (follows_first_row(scene, panel->row)) {
+            lowest = fmax(lowest, frame->plot.y + frame->plot.h);
+        }
+        KERN_TRY(fit_x_ticks(canvas, panel, frame, err));
+    }
+    layout->bar.h = scene->bar.tall ? lowest - layout->bar.y : layout->bar.h;
+    return KERN_OK;
+}
+
+static kern_status place(viz_layout *layout, viz_canvas *canvas, viz_grid *g, kern_error *err)
+{
+    g->bar_width = 0.0;
+    viz_layout_rows(layout, canvas, g);
+    KERN_TRY(place_bar(layout, canvas, g, err));
+    KERN_TRY(place_columns(layout, canvas, g, err));
+    return place_plots(layout, canvas, g, err);
+}
+
+static kern_status check_size(const viz_layout *layout, const viz_scene *scene, kern_error *err)
+{
+    for (size_t i = 0; i < scene->n_panels; i++) {
+        const viz_rect plot = layout->frames[i].plot;
+        if (!(plot.w >= PLOT_MIN && plot.h >= PLOT_MIN)) {
             return kern_raise(err, KERN_INVALID_ARGUMENT,
                               "the page of %.0f by %.0f points is too small for the figure's "
                               "panels and labels; a larger width or height is needed",
                               scene->width, scene->height);
         }
-        KERN_TRY(fit_x_ticks(canvas, panel, frame, err));
     }
     return KERN_OK;
+}
+
+/* Places everything until heights and labels have settled: more lines of a label make plots
+ * smaller, and those make labels longer than their axes. */
+static kern_status settle(viz_layout *layout, viz_canvas *canvas, kern_error *err)
+{
+    enum { PASSES = 8 };
+    const viz_scene *scene = canvas->scene;
+    viz_grid g = {.rows = 0};
+    double cell[VIZ_PANELS_MAX];
+    viz_layout_page(layout, canvas, &g);
+    for (size_t i = 0; i < scene->n_panels; i++) {
+        cell[i] = g.area.w * (double)scene->panels[i].n_columns / (double)g.columns;
+    }
+    viz_fit_start(layout, canvas, cell);
+    bool again = true;
+    for (int pass = 0; pass < PASSES && again; pass++) {
+        KERN_TRY(place(layout, canvas, &g, err));
+        again = viz_layout_most(layout, scene, &g);
+        /* Labels wait for the height that their rows are left by others. */
+        if (pass > 0 || !again) {
+            again = viz_fit_labels(layout, canvas, true) || again;
+        }
+    }
+    if (again) {
+        KERN_TRY(place(layout, canvas, &g, err));
+        (void)viz_fit_labels(layout, canvas, false);
+    }
+    return check_size(layout, scene, err);
 }
 
 kern_status viz_layout_create(viz_layout **out, viz_canvas *canvas, kern_error *err)
@@ -459,16 +395,7 @@ kern_status viz_layout_create(viz_layout **out, viz_canvas *canvas, kern_error *
     if (layout == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "memory for a figure was refused by the system");
     }
-    grid g = {.rows = 0};
-    place_page(layout, canvas, &g);
-    place_rows(layout, canvas, &g);
-    kern_status status = place_bar(layout, canvas, &g, err);
-    if (status == KERN_OK) {
-        status = place_columns(layout, canvas, &g, err);
-    }
-    if (status == KERN_OK) {
-        status = place_plots(layout, canvas, &g, err);
-    }
+    const kern_status status = settle(layout, canvas, err);
     if (status != KERN_OK) {
         viz_layout_destroy(layout);
         return status;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Layout: where everything on a page goes. Sizes of texts are measured first and the plot areas
- * get what is left, so nothing is clipped and panels of one column share their edges.
+ * get what is left, so nothing is clipped and panels of one column share their edges. Axis labels
+ * and titles longer than what they stand beside are broken into up to four lines, and what is
+ * longer still is cut with an ellipsis (viz_layout_fit.h). Rows whose plots have equal units and
+ * need less than their share of the height leave the rest to the others.
  */
 #ifndef BASIN_VIZ_LAYOUT_H
 #define BASIN_VIZ_LAYOUT_H
@@ -24,11 +27,24 @@
 #define VIZ_BAR_WIDTH  6.5
 #define VIZ_LABEL_AIR  0.1 /* between end labels */
 
+/* How a text is broken to fit its room. */
+typedef struct viz_fit {
+    double wrap;     /* 0: it stands on one line */
+    size_t lines;    /* at most, the last cut with an ellipsis; 0 without a wrap */
+    double width;    /* of the text */
+    double height;   /* that is kept for it */
+    bool cut;        /* it ends in an ellipsis */
+    size_t reserved; /* private: lines that are kept for it */
+} viz_fit;
+
 typedef struct viz_frame {
     viz_rect plot;
+    viz_rect cell;       /* the plot with all that stands beside and below it */
+    double overhang;     /* of tick labels over the right end of the x axis, at most */
     double spare_height; /* of the row, that a plot with equal units leaves below itself */
     viz_ticks x, y;
-    double legend_width; /* at which legend entries wrap */
+    viz_fit title, x_label, y_label;
+    double legend_width; /* at which legend entries wrap, and longer ones are cut */
     double title_height, legend_height, span_height;
     double line_height;  /* of one legend line */
     double label_height; /* of one end label, air included */
@@ -40,6 +56,7 @@ typedef struct viz_layout {
     viz_rect bar;        /* the colour bar without its labels */
     double bar_width;    /* with them; 0 without a bar */
     viz_ticks bar_ticks;
+    viz_fit bar_label;
     viz_frame frames[VIZ_PANELS_MAX];
 } viz_layout;
 

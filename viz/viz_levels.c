@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define DEFAULT_WIDTH 0.6
+#define FAINT_ALPHA   0.5
+#define FAINT_WIDTH   0.4
 #define HALO_EXTRA    0.9  /* of the dark line's width over the white one's */
 #define TEXT_AIR      1.5  /* between the text and the ends of the line */
 #define STRAIGHT      0.97 /* least chord over length under a text */
@@ -306,7 +308,11 @@ static void trace_lines(const drawing *d)
 static void stroke_all(const drawing *d)
 {
     cairo_t *cr = d->canvas->cr;
-    const double width = d->lines->width > 0.0 ? d->lines->width : DEFAULT_WIDTH;
+    const bool faint = d->lines->faint;
+    const double alpha = faint ? FAINT_ALPHA : 1.0;
+    const double width = d->lines->width > 0.0 ? d->lines->width
+                         : faint               ? FAINT_WIDTH
+                                               : DEFAULT_WIDTH;
     cairo_save(cr);
     clip_gaps(d);
     const double dashes[2] = {DASH, DASH_GAP};
@@ -315,10 +321,10 @@ static void stroke_all(const drawing *d)
     cairo_set_line_cap(cr, CAIRO_LINE_CAP_BUTT);
     trace_lines(d);
     cairo_set_line_width(cr, width + HALO_EXTRA);
-    cairo_set_source_rgb(cr, VIZ_HALO_GREY, VIZ_HALO_GREY, VIZ_HALO_GREY);
+    cairo_set_source_rgba(cr, VIZ_HALO_GREY, VIZ_HALO_GREY, VIZ_HALO_GREY, alpha);
     cairo_stroke_preserve(cr);
     cairo_set_line_width(cr, width);
-    cairo_set_source_rgb(cr, 1.0, 1.0, 1.0);
+    cairo_set_source_rgba(cr, 1.0, 1.0, 1.0, alpha);
     cairo_stroke(cr);
     cairo_restore(cr);
     for (size_t i = 0; i < d->n_text; i++) {

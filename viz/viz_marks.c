@@ -14,9 +14,10 @@ static bool inside(viz_rect box, viz_rect plot)
            box.y + box.h <= plot.y + plot.h;
 }
 
-/* Boxes that are taken: of texts already placed, and of the points that are marked. */
+/* Boxes that are taken: of the points that are marked, of a surface's tick labels, and of texts
+ * already placed. */
 typedef struct taken {
-    viz_rect box[2 * VIZ_MARKS_MAX];
+    viz_rect box[2 * VIZ_MARKS_MAX + 2 * VIZ_TICKS_MAJOR_MAX];
     size_t n;
 } taken;
 
@@ -87,6 +88,9 @@ void viz_marks_draw(viz_canvas *canvas, const viz_panel *panel, const viz_frame 
         }
     }
     const size_t points = t.n;
+    if (panel->surface) {
+        t.n += viz_surface_tick_boxes(canvas, panel, frame, t.box + t.n);
+    }
     for (size_t i = 0; i < points; i++) {
         place_mark(canvas, shown[i], &frame->plot, &t, i);
     }

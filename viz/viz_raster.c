@@ -175,14 +175,19 @@ static double between(double a, double b, double part)
     return part == 0.0 ? a : (part == 1.0 ? b : a + part * (b - a));
 }
 
-static void paint_row(const layer *l, size_t j, const double *row, const uint32_t *table,
-                      uint32_t missing, size_t nx)
+/* `nearest` is the row of samples that stands in where a mean has no value, or NULL. */
+static void paint_row(const layer *l, size_t j, const double *row, const double *nearest,
+                      const uint32_t *table, uint32_t missing, size_t nx)
 {
     uint32_t *out = l->plate.pixels + j * l->plate.stride;
     for (size_t i = 0; i < l->plate.w; i++) {
         const size_t at = l->x.at[i];
         const size_t next = at + 1 < nx ? at + 1 : at;
-        out[i] = table_pixel(table, between(row[at], row[next], l->x.part[i]), missing);
+        double place = between(row[at], row[next], l->x.part[i]);
+        if (nearest != NULL && isnan(place)) {
+            place = nearest[l->x.part[i] > 0.5 ? next : at];
+        }
+        out[i] = table_pixel(table, place, missing);
     }
 }
 
@@ -232,7 +237,8 @@ static kern_status paint_field(layer *l, const viz_field *field, viz_theme theme
 {
     const size_t nx = field->lattice.nx;
     const size_t ny = field->lattice.ny;
-    const uint32_t missing = field->ink ? 0 : viz_colour_pixel(viz_colour_missing(theme));
+    const uint32_t missing =
+        field->ink || field->bare ? 0 : viz_colour_pixel(viz_colour_missing(theme));
     uint32_t table[VIZ_TABLE_SIZE];
     double *place = table_places(field);
     if (place == NULL) {
@@ -246,7 +252,8 @@ static kern_status paint_field(layer *l, const viz_field *field, viz_theme theme
         for (size_t i = 0; i < nx; i++) {
             row[i] = between(below[i], above[i], l->y.part[j]);
         }
-        paint_row(l, j, row, table, missing, nx);
+        const double *nearest = l->y.part[j] > 0.5 ? above : below;
+        paint_row(l, j, row, field->bare ? nearest : NULL, table, missing, nx);
     }
     free(place);
     return KERN_OK;
@@ -256,8 +263,8 @@ static kern_status draw_field(viz_canvas *canvas, const viz_panel *panel, const 
                               const viz_field *field, kern_error *err)
 {
     layer l;
-    kern_status status =
-        layer_init(&l, canvas, panel, frame, &field->lattice, field->filter, field->ink, err);
+    kern_status status = layer_init(&l, canvas, panel, frame, &field->lattice, field->filter,
+                                    field->ink || field->bare, err);
     if (status == KERN_OK && l.plate.w > 0) {
         status = field->ink && field->filter == VIZ_NEAREST
                      ? paint_points(&l, field, canvas->scene->theme, err)

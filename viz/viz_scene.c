@@ -58,6 +58,18 @@ kern_status viz_scene_set_note(viz_scene *scene, const char *markup, kern_error 
     return viz_memory_markup(&scene->note, &scene->memory, markup, err);
 }
 
+kern_status viz_scene_set_description(viz_scene *scene, const char *text, kern_error *err)
+{
+    if (text == NULL) {
+        scene->description = NULL;
+        return KERN_OK;
+    }
+    if (!viz_text_is_utf8(text)) {
+        return kern_raise(err, KERN_BAD_INPUT, "the description of a scene is not UTF-8");
+    }
+    return viz_memory_text(&scene->description, &scene->memory, text, err);
+}
+
 kern_status viz_scene_set_family(viz_scene *scene, const char *family, kern_error *err)
 {
     if (family == NULL) {

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { VIZ_PANELS_MAX = 16, VIZ_GRID_MAX = 8 };
+enum { VIZ_PANELS_MAX = 20, VIZ_GRID_MAX = 10 };
 
 /* Page limits in points: smaller pages hold no axes, larger ones no PDF viewer opens. */
 #define VIZ_PAGE_MIN 60.0
@@ -73,6 +73,7 @@ typedef struct viz_axis {
     double lo, hi;
     bool log;
     bool integer; /* ticks at integers only */
+    bool quiet;   /* ticks have no labels: those of a panel beside or below count here too */
 } viz_axis;
 
 typedef struct viz_panel {
@@ -99,10 +100,11 @@ typedef struct viz_panel {
     size_t series_room, spans_room, marks_room;
 } viz_panel;
 
-/* Colour bar at the right of the first row of panels. */
+/* Colour bar at the right of the first row of panels, or of all. */
 typedef struct viz_bar {
     bool shown;
     bool integer;
+    bool tall;  /* along all rows that stand in the same columns */
     bool whole; /* the whole map, as fields have it, not the part that lines use */
     viz_scale scale;
     const char *label; /* markup, or NULL */
@@ -113,9 +115,10 @@ struct viz_memory;
 typedef struct viz_scene {
     double width, height;
     viz_theme theme;
-    const char *family; /* font family list, most wanted first */
-    const char *title;  /* markup, or NULL */
-    const char *note;   /* markup under the panels, wrapped to the page, or NULL */
+    const char *family;      /* font family list, most wanted first */
+    const char *title;       /* markup, or NULL */
+    const char *note;        /* markup under the panels, wrapped to the page, or NULL */
+    const char *description; /* plain text: what is to be seen, for who does not see it; or NULL */
     viz_bar bar;
     double row_weight[VIZ_GRID_MAX]; /* relative heights; 0 counts as 1 */
     size_t n_panels;
@@ -137,6 +140,9 @@ void viz_scene_destroy(viz_scene *scene);
  * markup. */
 kern_status viz_scene_set_title(viz_scene *scene, const char *markup, kern_error *err);
 kern_status viz_scene_set_note(viz_scene *scene, const char *markup, kern_error *err);
+
+/* Plain text, or NULL. KERN_BAD_INPUT unless it is UTF-8. */
+kern_status viz_scene_set_description(viz_scene *scene, const char *text, kern_error *err);
 
 /* Font family list; NULL restores the default. */
 #define VIZ_FAMILY "DejaVu Sans, sans-serif"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "viz/viz_surface.h"
 
+#include "viz/viz_layout_fit.h"
 #include "viz/viz_surface_internal.h"
-#include "viz/viz_text.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,6 +10,8 @@
 /* Room for tick labels beside the floor's corners, within the plot. */
 #define SIDE_AIR  16.0
 #define FLOOR_AIR 3.0
+
+#define TEXT_AIR 2.0 /* between a label and other texts */
 
 /* An axis label may lie farther out than its ticks need, and is looked for in steps. */
 #define LABEL_REACH 60.0
@@ -76,6 +78,15 @@ static viz_rect inner(const viz_frame *frame)
     const viz_rect plot = frame->plot;
     return (viz_rect){plot.x + SIDE_AIR, plot.y + FLOOR_AIR, plot.w - 2.0 * SIDE_AIR,
                       plot.h - 2.0 * FLOOR_AIR};
+}
+
+double viz_surface_height(const viz_panel *panel, double width)
+{
+    /* A page so high that the width alone counts. */
+    const viz_rect wide = {0.0, 0.0, fmax(width - 2.0 * SIDE_AIR, 0.0), HUGE_VAL};
+    const viz_view v = viz_view_of(&panel->fields[0], &panel->camera, wide);
+    const double reach = hypot(v.half[0], v.half[1]);
+    return 2.0 * v.unit * (reach * v.sin_e - FLOOR * v.cos_e) + 2.0 * FLOOR_AIR;
 }
 
 static bool is_within(double value, double low, double high)
@@ -174,6 +185,8 @@ typedef struct edge {
     double out[2];     /* direction on the page away from the floor, of length 1 */
     double ends[2][2]; /* of the side, on the page */
     double wide, tall; /* of the largest tick label */
+    viz_fit fit;       /* of the axis label */
+    viz_rect box;
 } edge;
 
 static void edge_place(const viz_view *v, const edge *e, double place, double page[2])
@@ -190,11 +203,12 @@ typedef struct texts {
     viz_rect room; /* for all of them */
 } texts;
 
-static bool clear_of(const texts *t, viz_rect a)
+static bool clear_of(const texts *t, viz_rect a, double air)
 {
     for (size_t i = 0; i < t->n; i++) {
         const viz_rect b = t->box[i];
-        if (a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h) {
+        if (a.x < b.x + b.w + air && b.x < a.x + a.w + air && a.y < b.y + b.h + air &&
+            b.y < a.y + a.h + air) {
             return false;
         }
     }
@@ -229,63 +243,68 @@ static viz_rect box_beyond(const edge *e, const double at[2], double gap, double
                       at[1] + gap * e->out[1] - (0.5 - 0.5 * e->out[1]) * h, w, h};
 }
 
-static void put_text(viz_canvas *canvas, viz_role role, const char *text, double wrap, viz_rect box,
-                     texts *taken)
+static void put_text(viz_canvas *canvas, viz_role role, const char *text, const viz_fit *fit,
+                     viz_rect box, texts *taken)
 {
-    const viz_place place = {.x = box.x, .y = box.y, .wrap = wrap};
+    const viz_place place = {.x = box.x, .y = box.y, .wrap = fit->wrap, .lines = fit->lines};
     viz_canvas_text(canvas, role, text, &place);
     taken->box[taken->n++] = box;
 }
 
-/* Ticks and their labels, which are left out where another is. */
-static void draw_ticks(viz_canvas *canvas, const viz_view *v, edge *e, texts *taken)
+/* Tick labels, which are left out where another is; only their boxes are found unless `drawn`. */
+static void put_tick_labels(viz_canvas *canvas, const viz_view *v, edge *e, bool drawn,
+                            texts *taken)
+{
+    const viz_fit whole = {.lines = 0};
+    for (size_t i = 0; i < e->ticks->n_major; i++) {
+        const char *text = e->ticks->label[i];
+        double page[2];
+        double w;
+        double h;
+        edge_place(v, e, (e->ticks->major[i] - v->middle[e->along]) / v->side, page);
+        viz_canvas_measure(canvas, VIZ_ROLE_TICK, text, 0.0, &w, &h);
+        e->wide = fmax(e->wide, w);
+        e->tall = fmax(e->tall, h);
+        const viz_rect box = box_beyond(e, page, VIZ_TICK_MAJOR + VIZ_TICK_GAP, w, h);
+        if (!clear_of(taken, box, 0.0)) {
+            continue;
+        }
+        if (drawn) {
+            put_text(canvas, VIZ_ROLE_TICK, text, &whole, box, taken);
+        } else {
+            taken->box[taken->n++] = box;
+        }
+    }
+}
+
+static void draw_ticks(viz_canvas *canvas, const viz_view *v, const edge *e)
 {
     cairo_t *cr = canvas->cr;
-    const double gap = VIZ_TICK_MAJOR + VIZ_TICK_GAP;
     viz_canvas_theme(canvas, VIZ_PAINT_INK);
     cairo_set_line_width(cr, 0.6);
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < e->ticks->n_major; i++) {
-            const char *text = e->ticks->label[i];
-            double page[2];
-            double w;
-            double h;
-            edge_place(v, e, (e->ticks->major[i] - v->middle[e->along]) / v->side, page);
-            if (pass == 0) {
-                cairo_move_to(cr, page[0], page[1]);
-                cairo_rel_line_to(cr, VIZ_TICK_MAJOR * e->out[0], VIZ_TICK_MAJOR * e->out[1]);
-                continue;
-            }
-            viz_canvas_measure(canvas, VIZ_ROLE_TICK, text, 0.0, &w, &h);
-            e->wide = fmax(e->wide, w);
-            e->tall = fmax(e->tall, h);
-            const viz_rect box = box_beyond(e, page, gap, w, h);
-            if (clear_of(taken, box)) {
-                put_text(canvas, VIZ_ROLE_TICK, text, 0.0, box, taken);
-            }
-        }
-        cairo_stroke(cr);
+    for (size_t i = 0; i < e->ticks->n_major; i++) {
+        double page[2];
+        edge_place(v, e, (e->ticks->major[i] - v->middle[e->along]) / v->side, page);
+        cairo_move_to(cr, page[0], page[1]);
+        cairo_rel_line_to(cr, VIZ_TICK_MAJOR * e->out[0], VIZ_TICK_MAJOR * e->out[1]);
     }
+    cairo_stroke(cr);
 }
 
 /* Looks for a place of a label beyond the middle of its side, and if need be nearer to its ends and
  * farther out. */
-static bool place_label(viz_canvas *canvas, const edge *e, const char *text, double wrap,
-                        texts *taken)
+static bool find_place(const edge *e, const viz_fit *fit, const texts *taken, viz_rect *box)
 {
     static const double along[] = {0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8};
     const double least = VIZ_TICK_MAJOR + VIZ_TICK_GAP + VIZ_AXIS_GAP + fabs(e->out[0]) * e->wide +
                          fabs(e->out[1]) * e->tall;
-    double w;
-    double h;
-    viz_canvas_measure(canvas, VIZ_ROLE_AXIS, text, wrap, &w, &h);
     for (double gap = least; gap <= least + LABEL_REACH; gap += LABEL_STEP) {
         for (size_t i = 0; i < sizeof along / sizeof *along; i++) {
             const double at[2] = {e->ends[0][0] + along[i] * (e->ends[1][0] - e->ends[0][0]),
                                   e->ends[0][1] + along[i] * (e->ends[1][1] - e->ends[0][1])};
-            const viz_rect box = box_beyond(e, at, gap, w, h);
-            if (has_room(taken, box) && clear_of(taken, box) && clear_of_side(e, box)) {
-                put_text(canvas, VIZ_ROLE_AXIS, text, wrap, box, taken);
+            *box = box_beyond(e, at, gap, fit->width, fit->height);
+            if (has_room(taken, *box) && clear_of(taken, *box, TEXT_AIR) &&
+                clear_of_side(e, *box)) {
                 return true;
             }
         }
@@ -293,38 +312,54 @@ static bool place_label(viz_canvas *canvas, const edge *e, const char *text, dou
     return false;
 }
 
-/* What stands before a comma or a wide gap: the label without what explains it. False when that is
- * all of it, or no markup by itself. */
-static bool shorten(const char *label, char *out, size_t size)
+/* On one line, on two, or on three: the first that has room beyond its side. */
+static bool place_label(viz_canvas *canvas, edge *e, const texts *taken)
 {
-    const char *comma = strchr(label, ',');
-    const char *gap = strstr(label, "  (");
-    const char *end = comma != NULL && (gap == NULL || comma < gap) ? comma : gap;
-    if (end == NULL || (size_t)(end - label) >= size) {
-        return false;
+    viz_fit one;
+    viz_fit_text(&one, canvas, VIZ_ROLE_AXIS, e->axis->label, HUGE_VAL, 0);
+    e->fit = one;
+    bool placed = find_place(e, &e->fit, taken, &e->box);
+    for (int lines = 2; lines <= VIZ_FIT_LINES && !placed; lines++) {
+        /* Words do not break evenly. */
+        viz_fit_text(&e->fit, canvas, VIZ_ROLE_AXIS, e->axis->label, 1.25 * one.width / lines,
+                     (size_t)lines);
+        placed = !e->fit.cut && find_place(e, &e->fit, taken, &e->box);
     }
-    memcpy(out, label, (size_t)(end - label));
-    out[end - label] = '\0';
-    return viz_text_check(out, NULL) == KERN_OK;
+    return placed;
 }
 
-/* On one line, on two, on three, or shortened: the first that has room. */
-static void draw_label(viz_canvas *canvas, const edge *e, texts *taken)
+/* Below everything, where the layout keeps room for it: at the left or the right end. */
+static void put_below(edge *e, const viz_fit *fit, bool right, const texts *taken)
 {
-    char words[VIZ_TEXT_MAX];
-    double w;
-    double h;
-    if (e->axis->label == NULL) {
-        return;
+    const viz_rect room = taken->room;
+    e->fit = *fit;
+    e->box = (viz_rect){right ? room.x + room.w - fit->width : room.x,
+                        room.y + room.h - fit->height, fit->width, fit->height};
+}
+
+/* Each beyond its side when both find room there, else both below. */
+static void draw_labels(viz_canvas *canvas, const viz_frame *frame, edge edges[2], texts *taken)
+{
+    const viz_fit *below[2] = {&frame->x_label, &frame->y_label};
+    const size_t ticks = taken->n;
+    bool placed = true;
+    for (int k = 0; k < 2 && placed; k++) {
+        if (edges[k].axis->label != NULL) {
+            placed = place_label(canvas, &edges[k], taken);
+            taken->box[taken->n++] = edges[k].box;
+        }
     }
-    viz_canvas_measure(canvas, VIZ_ROLE_AXIS, e->axis->label, 0.0, &w, &h);
-    bool placed = place_label(canvas, e, e->axis->label, 0.0, taken);
-    for (int lines = 2; lines <= 3 && !placed; lines++) {
-        /* Words do not break evenly. */
-        placed = place_label(canvas, e, e->axis->label, 1.25 * w / lines, taken);
-    }
-    if (!placed && shorten(e->axis->label, words, sizeof words)) {
-        (void)place_label(canvas, e, words, 0.0, taken);
+    taken->n = ticks;
+    for (int k = 0; k < 2; k++) {
+        const edge *other = &edges[1 - k];
+        if (edges[k].axis->label != NULL) {
+            if (!placed) {
+                const double own = edges[k].ends[0][0] + edges[k].ends[1][0];
+                put_below(&edges[k], below[k], own > other->ends[0][0] + other->ends[1][0], taken);
+            }
+            put_text(canvas, VIZ_ROLE_AXIS, edges[k].axis->label, &edges[k].fit, edges[k].box,
+                     taken);
+        }
     }
 }
 
@@ -347,45 +382,41 @@ static edge edge_of(const viz_view *v, int along, const double sign[2])
     return e;
 }
 
-/* The plot with what the layout keeps free for the axes of a map at its left and below. */
-static viz_rect room_of(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame)
+static void edges_of(const viz_view *v, const viz_panel *panel, const viz_frame *frame,
+                     edge edges[2])
 {
-    const char *labels[2] = {panel->x.label, panel->y.label};
-    double margin[2];
-    double tick[2] = {0.0, 0.0};
-    double w;
-    double h;
-    for (size_t i = 0; i < frame->y.n_major; i++) {
-        viz_canvas_measure(canvas, VIZ_ROLE_TICK, frame->y.label[i], 0.0, &w, &h);
-        tick[1] = fmax(tick[1], w);
-        tick[0] = fmax(tick[0], h);
-    }
+    double sign[2];
+    facing(v, sign);
     for (int k = 0; k < 2; k++) {
-        margin[k] = VIZ_TICK_MAJOR + VIZ_TICK_GAP + tick[k];
-        if (labels[k] != NULL) {
-            viz_canvas_measure(canvas, VIZ_ROLE_AXIS, labels[k], 0.0, &w, &h);
-            margin[k] += VIZ_AXIS_GAP + h;
-        }
+        edges[k] = edge_of(v, k, sign);
+        edges[k].axis = k == 0 ? &panel->x : &panel->y;
+        edges[k].ticks = k == 0 ? &frame->x : &frame->y;
     }
-    const viz_rect plot = frame->plot;
-    return (viz_rect){plot.x - margin[1], plot.y, plot.w + margin[1], plot.h + margin[0]};
+}
+
+size_t viz_surface_tick_boxes(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
+                              viz_rect boxes[2 * VIZ_TICKS_MAJOR_MAX])
+{
+    const viz_view v = viz_view_of_panel(panel, frame);
+    texts taken = {.n = 0, .room = frame->cell};
+    edge edges[2];
+    edges_of(&v, panel, frame, edges);
+    for (int k = 0; k < 2; k++) {
+        put_tick_labels(canvas, &v, &edges[k], false, &taken);
+    }
+    memcpy(boxes, taken.box, taken.n * sizeof *boxes);
+    return taken.n;
 }
 
 void viz_surface_axes(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame)
 {
     const viz_view v = viz_view_of_panel(panel, frame);
-    double sign[2];
-    texts taken = {.n = 0, .room = room_of(canvas, panel, frame)};
-    facing(&v, sign);
-    edge edges[2] = {edge_of(&v, 0, sign), edge_of(&v, 1, sign)};
-    edges[0].axis = &panel->x;
-    edges[0].ticks = &frame->x;
-    edges[1].axis = &panel->y;
-    edges[1].ticks = &frame->y;
+    texts taken = {.n = 0, .room = frame->cell};
+    edge edges[2];
+    edges_of(&v, panel, frame, edges);
     for (int k = 0; k < 2; k++) {
-        draw_ticks(canvas, &v, &edges[k], &taken);
+        draw_ticks(canvas, &v, &edges[k]);
+        put_tick_labels(canvas, &v, &edges[k], true, &taken);
     }
-    for (int k = 0; k < 2; k++) {
-        draw_label(canvas, &edges[k], &taken);
-    }
+    draw_labels(canvas, frame, edges, &taken);
 }

@@ -41,14 +41,21 @@ bool viz_surface_point(const viz_panel *panel, const viz_frame *frame, double x,
  * when nothing of it does, or a number is not finite. */
 bool viz_surface_cut(const viz_panel *panel, double p[3], double q[3]);
 
+/* Height of a plot of this width from which on the surface is as large as the width allows. */
+double viz_surface_height(const viz_panel *panel, double width);
+
 /* The surface as one image at the resolution of the surface or file drawn on (viz_plate.h), with
  * its walls and the outline of its floor. Cost O(cells + pixels). */
 kern_status viz_surface_draw(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
                              kern_error *err);
 
+/* Boxes of the tick labels along the floor, which other texts keep clear of; returns how many. */
+size_t viz_surface_tick_boxes(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame,
+                              viz_rect boxes[2 * VIZ_TICKS_MAJOR_MAX]);
+
 /* Ticks and labels along the two sides of the floor that face the viewer, within the plot and what
- * the layout keeps free for axes. A label without room on one line is broken, then cut before its
- * comma or wide gap. */
+ * the layout keeps free for axes. A label without room beyond its side is broken into up to four
+ * lines; where that does not help both labels stand below everything, the left one at the left. */
 void viz_surface_axes(viz_canvas *canvas, const viz_panel *panel, const viz_frame *frame);
 
 #endif

@@ -10,6 +10,7 @@
 #define SPACE_SIGN    "\xe2\x90\xa3"                 /* U+2423 */
 #define NEWLINE_SIGN  "\xe2\x8f\x8e"                 /* U+23CE */
 #define TAB_SIGN      "\xe2\x87\xa5"                 /* U+21E5 */
+#define NO_BREAK      "\xc2\xa0"                     /* U+00A0 */
 #define EMPTY_SIGN    "\xe2\x88\x85"                 /* U+2205 */
 #define ELLIPSIS_SIGN "\xe2\x80\xa6"                 /* U+2026 */
 #define BYTE_FORMAT   "\xe2\x9f\xa8%02X\xe2\x9f\xa9" /* U+27E8 hh U+27E9 */
@@ -174,6 +175,26 @@ size_t viz_text_plain(char *out, size_t size, const char *markup)
     const size_t used = finish(&w);
     g_free(text);
     return used;
+}
+
+size_t viz_text_bind(char *out, size_t size, const char *markup)
+{
+    writer w = {out, size, 0, false};
+    const char *start = markup;
+    bool tag = false;
+    while (*markup != '\0') {
+        const size_t n = character_bytes(markup);
+        const size_t step = n > 0 ? n : 1;
+        tag = *markup == '<' || (tag && markup[-1] != '>');
+        const char before = markup > start ? markup[-1] : ' ';
+        const char behind = *markup == ' ' ? markup[1] : ' ';
+        const bool number = behind >= '0' && behind <= '9' && before >= 'a' && before <= 'z';
+        const bool tied =
+            !tag && *markup == ' ' && (behind == '=' || behind == '%' || before == '=' || number);
+        write_piece(&w, tied ? NO_BREAK : markup, tied ? strlen(NO_BREAK) : step);
+        markup += step;
+    }
+    return finish(&w);
 }
 
 size_t viz_text_scripts(char *out, size_t size, const char *markup)

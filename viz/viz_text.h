@@ -36,6 +36,11 @@ size_t viz_text_token(char *out, size_t size, const char *token, size_t max_char
  * is not valid markup is copied unchanged. */
 size_t viz_text_plain(char *out, size_t size, const char *markup);
 
+/* Copies `markup` with spaces that no line may end at around "=", before "%", and between a small
+ * letter and a digit, so that "λ = 240", "81 %" and "step 3" are not broken. Returns as
+ * viz_text_escape. */
+size_t viz_text_bind(char *out, size_t size, const char *markup);
+
 /* Copies `markup` with <sub> and <sup> replaced by spans of explicit size and rise: Pango 1.50
  * takes their size from font tables in a way that depends on the resolution of the surface.
  * Returns as viz_text_escape; a text that does not fit is cut, so `size` should exceed four times

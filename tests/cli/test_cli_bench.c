@@ -57,6 +57,33 @@ static void test_threads_change_nothing(void **state)
     }
 }
 
+/* Frames of the explorer's window, and whom tokens attend to: a row each with what it takes. */
+static void test_frames(void **state)
+{
+    static const char *const names[] = {
+        "window scrub, field held", "window scrub, other tokens drawn",
+        "window scrub, field follows", "window scrub, field follows, ghost",
+        "window turn of the surface"};
+    enum { N = sizeof names / sizeof *names };
+    (void)state;
+    program_expect(0, "bench", "viz", "--case", "window", "--rounds", "1", "--json", NULL);
+    cJSON *object = program_json();
+    assert_int_equal(cJSON_GetArraySize(member(object, "rows")), N);
+    for (int i = 0; i < N; i++) {
+        const cJSON *row = entry(object, "rows", i);
+        assert_string_equal(cJSON_GetStringValue(member(row, "name")), names[i]);
+        assert_true(member(row, "wall_ms")->valuedouble > 0.0);
+        assert_true(member(row, "cpu_ms")->valuedouble > 0.0);
+        assert_int_equal(member(row, "rounds")->valuedouble, 1);
+    }
+    cJSON_Delete(object);
+    program_expect(0, "bench", "viz", "--case", "ff1 attention", "--rounds", "1", NULL);
+    assert_non_null(strstr(program_out, "ff1 attention weights of all tokens"));
+    assert_null(strstr(program_out, "window"));
+    program_expect(2, "bench", "viz", "--case", "door", NULL);
+    assert_non_null(strstr(program_err, "such as ff1 and window"));
+}
+
 static void test_text(void **state)
 {
     (void)state;
@@ -81,6 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rates_beside_steps),
         cmocka_unit_test(test_threads_change_nothing),
+        cmocka_unit_test(test_frames),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_refusals),
     };

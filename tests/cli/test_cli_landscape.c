@@ -97,6 +97,38 @@ static void test_frozen(void **state)
     cJSON_Delete(object);
 }
 
+/* The same on curved charts, which agree on the energy of a state in the plane. */
+static void test_charts(void **state)
+{
+    static const char *const charts[] = {"sphere", "gnomonic", "orthographic"};
+    double on_plane[2] = {0.0, 0.0};
+    (void)state;
+    for (size_t i = 0; i < sizeof charts / sizeof *charts; i++) {
+        program_expect(0, LANDSCAPE, "--token", "4", "--plane", "points", "--at", "2", "--steps",
+                       "2", "--chart", charts[i], "--frozen", "--range", "1.1", "--out",
+                       in("f.csv"), "--json", NULL);
+        cJSON *object = program_json();
+        assert_word(object, "chart", charts[i]);
+        assert_true((number(object, "outside") > 0) == (i == 2));
+        assert_true(number(object, "not_finite") == 0);
+        const cJSON *states = cJSON_GetObjectItem(object, "trajectory");
+        for (int t = 0; t < 2; t++) {
+            const cJSON *s = cJSON_GetArrayItem(states, t);
+            assert_true(number(s, "residual") < 1e-9 * (1.0 + number(s, "distance")));
+            on_plane[t] = i == 0 ? number(s, "on_plane") : on_plane[t];
+            assert_true(fabs(number(s, "on_plane") - on_plane[t]) < 1e-9);
+            /* The chart's length is the centre's, which the norm's ε sees a little of. */
+            assert_true(fabs(number(s, "energy") - number(s, "on_plane")) < 1e-3);
+        }
+        cJSON_Delete(object);
+    }
+    program_expect(0, LANDSCAPE, "--token", "all", "--chart", "gnomonic", "--out", in("f.csv"),
+                   NULL);
+    program_expect(2, LANDSCAPE, "--token", "4", "--chart", "orthographic", "--seeds", "1,1",
+                   "--out", in("none.pdf"), NULL);
+    program_complained("outside of the orthographic chart");
+}
+
 /* The centre is the middle state by default, and then the plane goes through the first and the
  * last; a trajectory of two states has no such plane. */
 static void test_points(void **state)
@@ -204,8 +236,9 @@ static void test_from(void **state)
     for (size_t i = 0; i < 4; i++) {
         program_expect(0, LANDSCAPE, "--token", "5", "--plane", "random", "--seed", "7", "--turn",
                        "0.3", "--rate", "1.5", "--pin", "--seeds", "0.1,0.2,-0.3,0.1", "--range",
-                       "1.3", "--quadratic", "--step", "1", "--dark", "--map", "cividis", "--out",
-                       in(names[i][0]), "--dpi", "72", NULL);
+                       "1.3", "--quadratic", "--step", "1", "--dark", "--map", "cividis", "--also",
+                       "3,1", "--held", "0", "--follow", "--ghost", "--out", in(names[i][0]),
+                       "--dpi", "72", NULL);
         program_expect(0, "landscape", "--from", in(names[i][0]), "--out", in(names[i][1]), "--dpi",
                        "72", NULL);
         assert_true(same_files(in(names[i][0]), in(names[i][1])));
@@ -255,6 +288,141 @@ static void test_every_setting(void **state)
             cli_args_find(&cli_landscape, field->name, strlen(field->name)) == NULL) {
             fail_msg("basin landscape has no --%s", field->name);
         }
+    }
+}
+
+/* ---- Several planes -------------------------------------------------------------------------- */
+
+#define PANELS LANDSCAPE, "--token", "4", "--panels", "3", "--plane"
+
+/* Each plane is that of its seed alone, and what is held is what the residuals say. */
+static void test_panels(void **state)
+{
+    (void)state;
+    program_expect(0, PANELS, "random", "--seed", "6", "--out", in("f.csv"), "--json", NULL);
+    cJSON *object = program_json();
+    const cJSON *planes = cJSON_GetObjectItem(object, "planes");
+    const cJSON *plane = cJSON_GetArrayItem(planes, 2);
+    const cJSON *residual = cJSON_GetObjectItem(plane, "residual");
+    const cJSON *distance = cJSON_GetObjectItem(plane, "distance");
+    double off = 0;
+    double all = 0;
+    assert_int_equal(cJSON_GetArraySize(planes), 3);
+    assert_true(number(object, "panels") == 3 && number(plane, "seed") == 8);
+    for (int t = 0; t < cJSON_GetArraySize(residual); t++) {
+        off += at(residual, t) * at(residual, t);
+        all += at(distance, t) * at(distance, t);
+    }
+    assert_true(fabs(number(plane, "held") - (1 - off / all)) < 1e-12);
+    assert_true(number(plane, "held") > 0 && number(plane, "held") < 1);
+    assert_true(number(object, "low") <= number(plane, "min"));
+    assert_true(number(object, "high") >= number(plane, "max"));
+    /* The range holds the states of every plane: those of the first take a third of it. */
+    const cJSON *range = cJSON_GetObjectItem(object, "range");
+    cJSON_ArrayForEach(plane, planes)
+    {
+        for (int t = 0; t < cJSON_GetArraySize(residual); t++) {
+            const double a = at(cJSON_GetObjectItem(plane, "a"), t);
+            const double b = at(cJSON_GetObjectItem(plane, "b"), t);
+            assert_true(a >= at(range, 0) && a <= at(range, 1));
+            assert_true(b >= at(range, 2) && b <= at(range, 3));
+        }
+    }
+    plane = cJSON_GetArrayItem(planes, 2);
+    program_expect(0, LANDSCAPE, "--token", "4", "--plane", "random", "--seed", "8", "--out",
+                   in("g.csv"), "--json", NULL);
+    cJSON *alone = program_json();
+    const cJSON *states = cJSON_GetObjectItem(alone, "trajectory");
+    for (int t = 0; t < cJSON_GetArraySize(states); t++) {
+        assert_true(number(cJSON_GetArrayItem(states, t), "a") ==
+                    at(cJSON_GetObjectItem(plane, "a"), t));
+    }
+    cJSON_Delete(alone);
+    cJSON_Delete(object);
+}
+
+/* The same bytes again, from its own session too, which says how many there are. */
+static void test_panel_files(void **state)
+{
+    static const char *const names[][2] = {
+        {"p.pdf", "q.pdf"}, {"p.svg", "q.svg"}, {"p.png", "q.png"}, {"p.csv", "q.csv"}};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct stat file;
+        char *session = NULL;
+        kern_error err = {0};
+        program_expect(0, PANELS, "relative", "--dark", "--out", in(names[i][0]), "--dpi", "72",
+                       NULL);
+        assert_non_null(strstr(program_out, "energy of token 4"));
+        program_expect(0, "landscape", "--from", in(names[i][0]), "--out", in(names[i][1]), "--dpi",
+                       "72", "--threads", "2", NULL);
+        assert_true(same_files(in(names[i][0]), in(names[i][1])));
+        assert_int_equal(stat(in(names[i][0]), &file), 0);
+        assert_true(file.st_size < 500000);
+        assert_int_equal(viz_session_read(&session, in(names[i][0]), &err), KERN_OK);
+        cJSON *object = cJSON_Parse(session);
+        assert_true(number(cJSON_GetObjectItem(object, "settings"), "panels") == 3);
+        cJSON_Delete(object);
+        free(session);
+    }
+    /* One of them alone. */
+    program_expect(0, "landscape", "--from", in("p.pdf"), "--panels", "1", "--out", in("q.csv"),
+                   NULL);
+    assert_non_null(strstr(program_out, "axis 1: relative random direction 1"));
+}
+
+static void test_panel_refusals(void **state)
+{
+    (void)state;
+    program_expect(2, PANELS, "pca", "--out", in("none.pdf"), NULL);
+    program_complained("--panels is 3 and plane is pca; accepted are planes of random directions");
+    program_expect(2, PANELS, "random", "--mode", "surface", "--out", in("none.pdf"), NULL);
+    program_complained("--mode is about the figure of a single plane");
+    program_expect(2, PANELS, "random", "--quadratic", "--out", in("none.pdf"), NULL);
+    program_complained("--quadratic is about the figure of a single plane");
+    program_expect(2, PANELS, "random", "--seeds", "0,0", "--out", in("none.pdf"), NULL);
+    program_complained("--seeds is about the figure of a single plane");
+    program_expect(2, LANDSCAPE, "--token", "4", "--panels", "17", "--out", in("none.pdf"), NULL);
+    program_complained("--panels");
+    program_expect(2, LANDSCAPE, "--token", "4", "--panels", "0", "--out", in("none.pdf"), NULL);
+    program_complained("--panels");
+    assert_int_not_equal(access(in("none.pdf"), F_OK), 0);
+}
+
+/* ---- Files that cannot be written ------------------------------------------------------------ */
+
+/* For one plane and for several: no page without pixels, none too large, no file that cannot be
+ * made, and none that is not whole; what was there before stays. */
+static void test_bad_output(void **state)
+{
+    static const char *const panels[] = {"1", "3"};
+    static const char *const full[] = {"full.pdf", "full.svg", "full.png", "full.csv"};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(symlink("/dev/full", in(full[i])), 0);
+    }
+    for (size_t i = 0; i < 2; i++) {
+#define BAD LANDSCAPE, "--token", "4", "--plane", "random", "--panels", panels[i], "--out"
+        program_expect(2, BAD, in("none.png"), "--width-mm", "0", NULL);
+        program_complained("--width-mm");
+        program_expect(2, BAD, in("none.png"), "--dpi", "0", NULL);
+        program_complained("--dpi");
+        program_expect(2, BAD, in("none.png"), "--width-mm", "1000", "--dpi", "1200", NULL);
+        program_complained("pixels");
+        program_expect(2, BAD, in("nowhere/f.pdf"), NULL);
+        program_complained("--out");
+        program_expect(2, BAD, "", NULL);
+        program_complained("--out");
+        for (size_t k = 0; k < 4; k++) {
+            program_expect(2, BAD, in(full[k]), NULL);
+            program_complained("No space left");
+        }
+        program_setup.file_limit = 4096;
+        program_expect(2, BAD, in("none.pdf"), NULL);
+        program_complained("none.pdf");
+        assert_int_not_equal(access(in("none.png"), F_OK), 0);
+        assert_int_not_equal(access(in("none.pdf"), F_OK), 0);
+#undef BAD
     }
 }
 
@@ -378,10 +546,11 @@ static void test_bench(void **state)
                                       "ff1 256x160 f64",
                                       "ff1 settled (plane, 256x160 f64, contours)",
                                       "ff1 measure at a place",
+                                      "ff1 attention weights of all tokens",
                                       "ff1 landmarks",
                                       "ff1 orbit strip, 2 columns"};
     (void)state;
-    check_bench("ff1", all, 10);
+    check_bench("ff1", all, 11);
     check_bench("ff2w plane", planes, 1);
     check_bench("ff2w 64", fields, 1);
     program_expect(2, "bench", "viz", "--case", "ff3", "--rounds", "1", NULL);
@@ -418,19 +587,15 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_frozen),
-        cmocka_unit_test(test_points),
-        cmocka_unit_test(test_others),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_custom_axes),
-        cmocka_unit_test(test_bench),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_from),
-        cmocka_unit_test(test_changed_model),
-        cmocka_unit_test(test_every_setting),
-        cmocka_unit_test(test_output),
-        cmocka_unit_test(test_folder_without_rights),
+        cmocka_unit_test(test_kinds),          cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_charts),         cmocka_unit_test(test_points),
+        cmocka_unit_test(test_others),         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_custom_axes),    cmocka_unit_test(test_bench),
+        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_from),
+        cmocka_unit_test(test_changed_model),  cmocka_unit_test(test_every_setting),
+        cmocka_unit_test(test_panels),         cmocka_unit_test(test_panel_files),
+        cmocka_unit_test(test_panel_refusals), cmocka_unit_test(test_bad_output),
+        cmocka_unit_test(test_output),         cmocka_unit_test(test_folder_without_rights),
         cmocka_unit_test(test_interrupted),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);

@@ -89,6 +89,45 @@ static void test_trace(void **state)
     assert_int_not_equal(access(in("u.h5"), F_OK), 0);
 }
 
+/* Energies of a token in a part, as basin trace tells them, into e; returns how many. */
+static size_t traced_energies(const char *layer, const char *part, int token, double *e)
+{
+    program_expect(0, "trace", in("cem"), "--prompt", PROMPT, "--out", in("t.h5"), "--layer", layer,
+                   "--sublayer", part, "--steps", "7", "--json", NULL);
+    cJSON *object = program_json();
+    const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(object, "energy"), token);
+    const int n = cJSON_GetArraySize(row);
+    for (int t = 0; t < n; t++) {
+        e[t] = cJSON_GetArrayItem(row, t)->valuedouble;
+    }
+    cJSON_Delete(object);
+    return (size_t)n;
+}
+
+/* Every part of every layer has the input of the trained model, in a trace as in a landscape,
+ * however many steps of it are asked for. */
+static void test_trace_agrees_with_landscape(void **state)
+{
+    static const char *const layers[] = {"0", "1"};
+    static const char *const parts[] = {"attn", "mlp"};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        double e[8];
+        assert_int_equal(traced_energies(layers[i / 2], parts[i % 2], 3, e), 8);
+        program_expect(0, "landscape", in("cem"), "--prompt", PROMPT, "--token", "3", "--layer",
+                       layers[i / 2], "--sublayer", parts[i % 2], "--steps", "7", "--columns", "8",
+                       "--out", in("l.csv"), "--json", NULL);
+        cJSON *object = program_json();
+        const cJSON *path = cJSON_GetObjectItem(object, "trajectory");
+        assert_int_equal(cJSON_GetArraySize(path), 8);
+        for (int t = 0; t < 8; t++) {
+            const double energy = number(cJSON_GetArrayItem(path, t), "energy");
+            assert_true(fabs(energy - e[t]) <= 1e-11 * (1 + fabs(energy)));
+        }
+        cJSON_Delete(object);
+    }
+}
+
 /* A rate that throws the preconditioners about: the run stops, saved, and goes on when told to. */
 static void test_indefinite_preconditioners(void **state)
 {
@@ -148,9 +187,13 @@ static void test_parts_and_widths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families_train), cmocka_unit_test(test_info),
-        cmocka_unit_test(test_trace),          cmocka_unit_test(test_indefinite_preconditioners),
-        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_parts_and_widths),
+        cmocka_unit_test(test_families_train),
+        cmocka_unit_test(test_info),
+        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_trace_agrees_with_landscape),
+        cmocka_unit_test(test_indefinite_preconditioners),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_parts_and_widths),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

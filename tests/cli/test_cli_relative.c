@@ -134,6 +134,31 @@ static void test_orbit(void **state)
     cJSON_Delete(object);
 }
 
+/* From the prompt, the last token moves by itself as it does in the whole, at any step size. */
+static void test_token_steps_as_in_the_whole(void **state)
+{
+    static const char *const sizes[] = {"step_scale=1", "step_scale=0.5"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        program_expect(0, "orbit", "--model", SCALAR, "--prompt", "1 2 3", "--param", sizes[i],
+                       "--steps", "1", "--json", NULL);
+        cJSON *whole = program_json();
+        program_expect(0, "orbit", "--model", SCALAR, "--prompt", "1 2 3", "--param", sizes[i],
+                       "--token", "2", "--sigma", "start", "--steps", "1", "--json", NULL);
+        cJSON *own = program_json();
+        const cJSON *all = entry(whole, "states", 1);
+        const cJSON *last = entry(own, "states", 1);
+        const int width = cJSON_GetArraySize(last);
+        assert_int_equal(cJSON_GetArraySize(all), 3 * width);
+        for (int k = 0; k < width; k++) {
+            assert_near(cJSON_GetArrayItem(last, k)->valuedouble,
+                        cJSON_GetArrayItem(all, 2 * width + k)->valuedouble, 1e-13);
+        }
+        cJSON_Delete(own);
+        cJSON_Delete(whole);
+    }
+}
+
 static void test_settle(void **state)
 {
     (void)state;
@@ -215,8 +240,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_power),    cmocka_unit_test(test_model),
         cmocka_unit_test(test_circle),   cmocka_unit_test(test_not_solved),
-        cmocka_unit_test(test_orbit),    cmocka_unit_test(test_settle),
-        cmocka_unit_test(test_continue), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_orbit),    cmocka_unit_test(test_token_steps_as_in_the_whole),
+        cmocka_unit_test(test_settle),   cmocka_unit_test(test_continue),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

@@ -286,6 +286,62 @@ static void test_gauge(void **state)
     free(ids);
 }
 
+/* Energies and states of a trace are those along the map of the part, whose input is the trained
+ * model's, however many steps either takes. */
+static void check_trace(const model *m, const int32_t *ids, const model_layer_trace *trace,
+                        size_t layer, model_layer_part part)
+{
+    const size_t states = trace->states[part];
+    const double *energy = model_layer_trace_energy(trace, layer, part);
+    double x[SIZE], energies[N];
+    dyn_map *map = NULL;
+    TEST_OK(model_layer_map_create(&map, m, layer, part, ids, N, test_err));
+    memcpy(x, map->start, sizeof x);
+    for (size_t t = 0; t < states; t++) {
+        map->kind->block_energies(map, x, energies);
+        for (size_t token = 0; token < N; token++) {
+            const size_t at = token * states + t;
+            const double *row = trace->x[part] + (layer * N * states + at) * D;
+            double size = 1;
+            for (size_t k = 0; k < D; k++) {
+                size = fmax(size, fabs(row[k]));
+            }
+            assert_true(fabs(energy[at] - energies[token]) <= 1e-11 * (1 + fabs(energy[at])));
+            assert_true(distance(row, x + token * D, D) <= 1e-11 * size);
+        }
+        map->kind->step(map, x, x);
+    }
+    dyn_map_destroy(map);
+}
+
+static void test_trace_follows_the_maps(void **state)
+{
+    static const size_t steps[][MODEL_LAYER_PARTS] = {{7, 5}, {4, 9}, {1, 2}, {0, 0}};
+    (void)state;
+    int32_t *ids = test_ids(N, V, 5);
+    for (unsigned i = 0; i < 16; i++) {
+        model_config c = config_of(i + i / 4); /* those of CEM */
+        c.attn = i / 4 == 3 ? MODEL_ATTN_LLAMA : MODEL_ATTN_CEM;
+        model *m = test_model(&c, 0.3, 20 + i);
+        model_layer_trace *trace = NULL;
+        const size_t *asked = steps[i / 4];
+        TEST_OK(model_layer_trace_create(&trace, m, ids, N, asked[MODEL_LAYER_ATTN],
+                                         asked[MODEL_LAYER_FFN], test_err));
+        for (unsigned part = 0; part < MODEL_LAYER_PARTS; part++) {
+            const size_t own = model_layer_map_steps(m, (model_layer_part)part);
+            const bool descent = part == MODEL_LAYER_FFN || c.attn == MODEL_ATTN_CEM;
+            assert_int_equal(trace->states[part],
+                             descent ? (asked[part] != 0 ? asked[part] : own) + 1 : 0);
+            for (size_t l = 0; descent && l < 2; l++) {
+                check_trace(m, ids, trace, l, (model_layer_part)part);
+            }
+        }
+        model_layer_trace_destroy(trace);
+        model_destroy(m);
+    }
+    free(ids);
+}
+
 /* A trace holds the model's own iterates and energies in their places, and counts what rises. */
 static void test_trace(void **state)
 {
@@ -319,9 +375,6 @@ static void test_trace(void **state)
         }
         assert_int_equal(trace->n_rising, rises);
         assert_int_equal(trace->n_steps, 2 * N * 3 * (i == 3 ? 1 : 2));
-        model_layer_trace_destroy(trace);
-        TEST_OK(model_layer_trace_create(&trace, m, ids, N, 7, 2, test_err));
-        assert_int_equal(trace->states[MODEL_LAYER_FFN], 3);
         model_layer_trace_destroy(trace);
         test_machine_fini(&k);
         model_destroy(m);
@@ -379,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_clones),
         cmocka_unit_test(test_gauge),
         cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_trace_follows_the_maps),
         cmocka_unit_test(test_refusals),
     };
     kern_runtime_init();

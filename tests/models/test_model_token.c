@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * One token of an NRGPT with its prefix held, against the whole map frozen around it: steps,
- * products with the Jacobian and its transpose, at other step sizes, and clones.
+ * products with the Jacobian and its transpose, at other step sizes, energies, and clones.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,6 +76,11 @@ static void compare(dyn_map *own, dyn_map *frozen, double seed)
     own->kind->vjp(own, x, v, one);
     frozen->kind->vjp(frozen, x, v, other);
     assert_close(one, other, D);
+    one[0] = own->kind->energy(own, x);
+    other[0] = frozen->kind->energy(frozen, x);
+    own->kind->block_energies(own, x, one + 1);
+    frozen->kind->block_energies(frozen, x, other + 1);
+    assert_close(one, other, 2);
 }
 
 static void test_agrees_with_the_frozen_map(void **state)

@@ -17,6 +17,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,12 +27,15 @@ enum { WIDTH = 4, TOKENS = 2, SIZE = WIDTH * TOKENS, TOKEN = 1 };
 
 typedef struct law {
     double c1, c3, p, q;
+    double waves; /* Δ₀ has −sin(2π w x₀)/(2π w) besides, which is at rest at every k/w */
 } law;
 
 static void step_token(const law *f, double s, const double *x, double *y)
 {
     const double x2 = x[2];
-    y[0] = x[0] + s * (f->c1 * x[0] + f->c3 * x[0] * x[0] * x[0]);
+    const double turn = 4.0 * acos(0.0) * f->waves;
+    const double wave = f->waves > 0.0 ? -sin(turn * x[0]) / turn : 0.0;
+    y[0] = x[0] + s * (f->c1 * x[0] + f->c3 * x[0] * x[0] * x[0] + wave);
     y[1] = x[1] - 0.5 * s * x[1];
     y[2] = x2 + s * (-f->p * x2 - f->q * x[3]);
     y[3] = x[3] + s * (f->q * x2 - f->p * x[3]);
@@ -50,8 +54,9 @@ static void jvp(dyn_map *map, const double *x, const double *v, double *y, doubl
     double at[SIZE];
     memcpy(at, x, sizeof at);
     for (size_t i = 0; i < SIZE; i += WIDTH) {
+        const double wave = f->waves > 0.0 ? -cos(4.0 * acos(0.0) * f->waves * at[i]) : 0.0;
         const law linear = {
-            .c1 = f->c1 + 3.0 * f->c3 * at[i] * at[i], .c3 = 0.0, .p = f->p, .q = f->q};
+            .c1 = f->c1 + 3.0 * f->c3 * at[i] * at[i] + wave, .c3 = 0.0, .p = f->p, .q = f->q};
         step_token(&linear, map->params[0], v + i, jv + i);
     }
     if (y != NULL) {
@@ -234,6 +239,8 @@ static void test_orbit_flips(void **state)
             continue; /* arrives by a power law */
         }
         const double x = rate > 2.0 ? sqrt(1.0 - 2.0 / rate) : 0.0;
+        /* Of the rest at 0, which the orbit has left: 1 − s and 1 − s/2. */
+        assert_near(orbit->radius[i], fmax(fabs(1.0 - rate), fabs(1.0 - 0.5 * rate)), 1e-10);
         assert_int_equal(orbit->period[i], rate > 2.0 ? 2 : 1);
         for (size_t k = 0; k < 10; k++) {
             /* The plane's first axis is x₀, from the centre on. */
@@ -253,6 +260,63 @@ static void test_orbit_flips(void **state)
     }
     view_orbit_destroy(s.last);
     view_orbit_destroy(orbit);
+    clear(&g);
+}
+
+/* Started on a rest that repels, columns leave it: the 2-cycle is found all the same. */
+static void test_orbit_leaves_a_repelling_rest(void **state)
+{
+    ground g;
+    view_orbit *orbit;
+    const view_orbit_options o = {.from = 2.2, .to = 2.6, .columns = 5, .values = 4};
+    (void)state;
+    for (int follow = 0; follow < 2; follow++) {
+        view_orbit_options own = o;
+        own.follow = follow == 1;
+        lay(&g, (law){.c1 = -1.0, .c3 = 1.0, .p = 0.5, .q = 0.0}, 0.0);
+        assert_int_equal(view_orbit_create(&orbit, &g.l, &own, NULL), KERN_OK);
+        for (size_t i = 0; i < 5; i++) {
+            assert_int_equal(orbit->period[i], 2);
+            assert_near(fabs(orbit->a[4 * i]), sqrt(1.0 - 2.0 / orbit->rate[i]), 1e-8);
+        }
+        view_orbit_destroy(orbit);
+        clear(&g);
+    }
+}
+
+/* x ← (1 − s) x along the first axis in so few steps that no column comes to rest from the
+ * centre; one that goes on where the one before ended is nearer to it than one that does not. */
+static void test_orbit_goes_on(void **state)
+{
+    enum { COLUMNS = 12, VALUES = 2 };
+    ground g;
+    view_orbit *orbit[2];
+    seen s = {0};
+    view_orbit_options o = {
+        .from = 0.05, .to = 0.16, .columns = COLUMNS, .values = VALUES, .settle = 10};
+    (void)state;
+    lay(&g, (law){.c1 = -1.0, .c3 = 0.0, .p = 0.5, .q = 0.0}, 0.9);
+    assert_int_equal(view_orbit_create(&orbit[0], &g.l, &o, NULL), KERN_OK);
+    o.follow = true;
+    o.workers = 3;
+    o.emit = keep;
+    o.context = &s;
+    assert_int_equal(view_orbit_create(&orbit[1], &g.l, &o, NULL), KERN_OK);
+    assert_int_equal(s.n, 1); /* after eight columns */
+    assert_int_equal(s.last->done, 8);
+    assert_memory_equal(orbit[0]->a, orbit[1]->a, VALUES * sizeof(double));
+    double left = 0.9; /* of the way to the rest, at the column's start */
+    for (size_t i = 0; i < COLUMNS; i++) {
+        const double shrunk = pow(1.0 - orbit[0]->rate[i], 9.0 + VALUES);
+        left *= shrunk;
+        /* A push is a thousandth of the length, at most a few times that. */
+        assert_near(orbit[0]->a[VALUES * i + 1] + 0.9, 0.9 * shrunk, 5e-3);
+        assert_near(orbit[1]->a[VALUES * i + 1] + 0.9, left, 1e-2);
+    }
+    assert_true(left < 1e-3);
+    view_orbit_destroy(s.last);
+    view_orbit_destroy(orbit[0]);
+    view_orbit_destroy(orbit[1]);
     clear(&g);
 }
 
@@ -388,6 +452,36 @@ static void test_basins_of_a_cycle(void **state)
     clear(&g);
 }
 
+/* Of seventeen attractors nine have an entry of their own, and one stands for the rest with all of
+ * their share. */
+static void test_the_legend_of_many_basins(void **state)
+{
+    ground g;
+    view_basins *b;
+    double rest = 0.0;
+    char expected[64];
+    (void)state;
+    lay(&g, (law){.p = 0.5, .waves = 2.0}, 0.0);
+    g.l.range = (dyn_slice_range){.a_low = -4.2, .a_high = 4.2, .b_low = -1.0, .b_high = 1.0};
+    g.l.settings.rate = 0.5;
+    assert_int_equal(view_basins_create(&b, &g.l, 85, 1, NULL, NULL, NULL), KERN_OK);
+    assert_int_equal(b->n_attractors, 17);
+    for (size_t i = 0; i < 17; i++) {
+        if (i < VIEW_BASINS_NAMED) {
+            (void)snprintf(expected, sizeof expected, "%zu: at rest, ", i + 1);
+            assert_memory_equal(b->classes[i].legend, expected, strlen(expected));
+        } else {
+            rest += b->fraction[i];
+        }
+        assert_true((b->classes[i].legend != NULL) == (i <= VIEW_BASINS_NAMED));
+        assert_true(i == 0 || b->fraction[i] <= b->fraction[i - 1]);
+    }
+    (void)snprintf(expected, sizeof expected, "10 to 17: together %.1f", 100.0 * rest);
+    assert_memory_equal(b->classes[VIEW_BASINS_NAMED].legend, expected, strlen(expected));
+    view_basins_destroy(b);
+    clear(&g);
+}
+
 static void test_basins_are_cancelled_and_checked(void **state)
 {
     ground g;
@@ -414,10 +508,13 @@ int main(void)
         cmocka_unit_test(test_landmarks_are_not_invented),
         cmocka_unit_test(test_landmarks_are_cancelled),
         cmocka_unit_test(test_orbit_flips),
+        cmocka_unit_test(test_orbit_leaves_a_repelling_rest),
+        cmocka_unit_test(test_orbit_goes_on),
         cmocka_unit_test(test_orbit_does_not_depend_on_workers),
         cmocka_unit_test(test_orbit_is_cancelled_and_checked),
         cmocka_unit_test(test_basins_of_two_wells),
         cmocka_unit_test(test_basins_of_a_cycle),
+        cmocka_unit_test(test_the_legend_of_many_basins),
         cmocka_unit_test(test_basins_are_cancelled_and_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Frames of the explorer: widgets pressed where their nodes say they are, the pointer on the
- * picture, dialogs, and images that are kept from frame to frame.
+ * picture, and images that are kept from frame to frame.
  */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
@@ -11,124 +11,9 @@
 
 #include <cmocka.h>
 
-#include "tests/viz/view_test_model.h"
-#include "viz/view/view_cache.h"
-#include "viz/view/view_command.h"
+#include "tests/viz/view_test_desk.h"
 
 #include <math.h>
-#include <unistd.h>
-
-enum { WIDTH = 900, HEIGHT = 640 };
-
-/* A view, the surface its frames go to, and the pointer. */
-typedef struct desk {
-    view *v;
-    cairo_surface_t *image;
-    double x, y;
-} desk;
-
-static void show(desk *d, const ui_input *input)
-{
-    kern_error err = {0};
-    cairo_t *cr = cairo_create(d->image);
-    if (view_frame(d->v, cr, WIDTH, HEIGHT, 0.0, input, &err) != KERN_OK) {
-        fail_msg("%s", err.text);
-    }
-    cairo_destroy(cr);
-    cairo_surface_flush(d->image);
-    d->x = input->x;
-    d->y = input->y;
-}
-
-static void idle(desk *d)
-{
-    const ui_input input = {.x = d->x, .y = d->y};
-    double wait;
-    int frames = 0;
-    do {
-        show(d, &input);
-    } while (view_wants_frame(d->v, 0.0, &wait) && ++frames < 20);
-}
-
-static void settle(desk *d)
-{
-    view_settle(d->v);
-    idle(d);
-}
-
-static desk open_desk(view *v)
-{
-    desk d = {.v = v, .x = -1.0, .y = -1.0};
-    d.image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, WIDTH, HEIGHT);
-    idle(&d);
-    return d;
-}
-
-static void close_desk(desk *d)
-{
-    cairo_surface_destroy(d->image);
-    view_destroy(d->v);
-}
-
-/* ---- The user -------------------------------------------------------------------------------- */
-
-static void press_at(desk *d, double x, double y, bool ctrl)
-{
-    ui_input input = {.x = x, .y = y, .down = true, .pressed = true, .ctrl = ctrl};
-    show(d, &input);
-    input.down = input.pressed = false;
-    input.released = true;
-    show(d, &input);
-    idle(d);
-}
-
-static void drag(desk *d, double x0, double y0, double x1, double y1, bool shift)
-{
-    ui_input input = {.x = x0, .y = y0, .down = true, .pressed = true, .shift = shift};
-    show(d, &input);
-    input.pressed = false;
-    for (int i = 1; i <= 4; i++) {
-        input.x = x0 + 0.25 * i * (x1 - x0);
-        input.y = y0 + 0.25 * i * (y1 - y0);
-        show(d, &input);
-    }
-    input.down = false;
-    input.released = true;
-    show(d, &input);
-    idle(d);
-}
-
-static viz_rect rect_of(const desk *d, const char *id)
-{
-    const ui_node *node = ui_find(d->v->ui, id);
-    if (node == NULL) {
-        fail_msg("there is no widget %s", id);
-    }
-    const double s = d->v->s.scale;
-    return (viz_rect){s * node->rect.x, s * node->rect.y, s * node->rect.w, s * node->rect.h};
-}
-
-static void press(desk *d, const char *id)
-{
-    const viz_rect r = rect_of(d, id);
-    press_at(d, r.x + 0.5 * r.w, r.y + 0.5 * r.h, false);
-}
-
-static void key(desk *d, ui_code code, char letter, bool ctrl)
-{
-    ui_input input = {.x = -1.0, .y = -1.0, .n_keys = 1};
-    input.keys[0] = (ui_key){.code = code, .letter = letter, .ctrl = ctrl};
-    show(d, &input);
-    idle(d);
-}
-
-static void type(desk *d, const char *text)
-{
-    ui_input input = {.x = -1.0, .y = -1.0};
-    (void)snprintf(input.text, sizeof input.text, "%.255s", text);
-    show(d, &input);
-    idle(d);
-}
 
 /* Where a place of the plane is in the window. */
 static void window_of(const desk *d, double a, double b, double at[2])
@@ -237,7 +122,8 @@ static void test_widgets_keep_their_places_at_another_scale(void **state)
 static void test_small_and_large_windows(void **state)
 {
     (void)state;
-    static const int sizes[][2] = {{900, 600}, {1600, 1000}, {640, 400}, {240, 160}, {40, 30}};
+    static const int sizes[][2] = {{900, 600}, {4000, 3000}, {640, 400}, {240, 160},
+                                   {40, 30},   {1, 1},       {3, 900},   {900, 3}};
     static const char *const modes[] = {"mode map", "mode surface", "mode basins"};
     desk d = open_desk(view_test_make());
     view_test_do(d.v, "orbit on");
@@ -259,6 +145,7 @@ static void test_small_and_large_windows(void **state)
             cairo_destroy(cr);
             cairo_surface_destroy(image);
             const ui_node *nodes = ui_nodes(d.v->ui, &n);
+            assert_true((ui_find(d.v->ui, "strip") != NULL) == (i < 3));
             for (size_t k = 0; k < n && i < 2; k++) {
                 const viz_rect r = nodes[k].rect;
                 if (r.x < 0.0 || r.y < 0.0 || r.x + r.w > w + 0.5 || r.y + r.h > h + 0.5) {
@@ -414,6 +301,52 @@ static void test_the_strip_sets_and_zooms_rates(void **state)
     close_desk(&d);
 }
 
+/* The strip and the landmarks are of the trained rate: going to another leaves them, and a window
+ * that opens there has the same. */
+static void test_the_strip_does_not_depend_on_the_rate(void **state)
+{
+    (void)state;
+    view_settings s = view_test_settings("a.safetensors");
+    s.orbit = true;
+    s.columns = 12;
+    s.rate = 3.0;
+    s.follow = true;
+    s.step = 1;
+    desk d = open_desk(view_test_make());
+    desk other = open_desk(view_test_open(&s));
+    view_test_do(d.v, "columns 12");
+    view_test_do(d.v, "orbit on");
+    settle(&d);
+    settle(&other);
+    const view_orbit *orbit = d.v->orbit;
+    const viz_rect strip = rect_of(&d, "strip");
+    press_at(&d, strip.x + 0.7 * strip.w, strip.y + 0.5 * strip.h, false);
+    assert_true(d.v->s.rate > 3.0);
+    settle(&d);
+    assert_ptr_equal(d.v->orbit, orbit);
+    const view_orbit *same = other.v->orbit;
+    assert_int_equal(same->columns, orbit->columns);
+    assert_memory_equal(same->a, orbit->a, orbit->columns * orbit->values * sizeof(double));
+    assert_memory_equal(same->radius, orbit->radius, orbit->columns * sizeof(double));
+    assert_true(d.v->landmarks.lost == other.v->landmarks.lost);
+    assert_true(strstr(ui_find(d.v->ui, "strip.held")->label, "rate 1, t = 3") != NULL);
+    /* Arrows go by columns, zoom about the rate, and only here. */
+    const double rate = d.v->s.rate;
+    key(&d, UI_LEFT, 0, false);
+    const double column = (d.v->s.orbit_to - d.v->s.orbit_from) / 12.0;
+    assert_true(fabs(d.v->s.rate - (rate - column)) < 1e-9);
+    assert_int_equal(d.v->s.step, 0);
+    key(&d, UI_UP, 0, false);
+    assert_true(d.v->s.orbit_to - d.v->s.orbit_from < 12.0 * column);
+    /* Columns that go on from one another are others. */
+    press(&d, "continued");
+    assert_true(d.v->s.continued);
+    settle(&d);
+    assert_ptr_not_equal(d.v->orbit, orbit);
+    close_desk(&other);
+    close_desk(&d);
+}
+
 /* Darkest of the pixels around a place. */
 static unsigned darkest(const desk *d, double x, double y)
 {
@@ -482,7 +415,7 @@ static void test_the_pointer_tells_what_it_is_on(void **state)
     settle(&d);
     const view_path *path = &d.v->picture->landscape->path;
     const double *e = view_cache_energies(d.v, 2);
-    const double change = e[3] - e[VIEW_TEST_TOKENS + 3];
+    const double change = e[3] - view_cache_energies(d.v, 1)[3];
     const viz_rect list = rect_of(&d, "token");
     const char *said = hint_at(&d, list.x + 30.0, list.y + 4.5 * UI_ROW);
     assert_non_null(strstr(said, "token 3 "));
@@ -507,111 +440,6 @@ static void test_the_pointer_tells_what_it_is_on(void **state)
     /* At the first step nothing has changed yet. */
     view_test_do(d.v, "step 0");
     assert_null(strstr(hint_at(&d, list.x + 30.0, list.y + 4.5 * UI_ROW), "\xce\x94"));
-    close_desk(&d);
-}
-
-/* ---- Dialogs --------------------------------------------------------------------------------- */
-
-static void test_the_palette_runs_commands(void **state)
-{
-    (void)state;
-    desk d = open_desk(view_test_make());
-    key(&d, UI_LETTER, 'p', true);
-    assert_non_null(ui_find(d.v->ui, "palette"));
-    type(&d, "mode surf");
-    key(&d, UI_ENTER, 0, false);
-    assert_int_equal(d.v->s.mode, VIEW_SURFACE);
-    assert_null(ui_find(d.v->ui, "palette"));
-    press(&d, "commands");
-    type(&d, "token 99");
-    key(&d, UI_ENTER, 0, false);
-    /* What failed can be put right. */
-    assert_string_equal(ui_find(d.v->ui, "palette")->value, "token 99");
-    assert_true(strstr(ui_find(d.v->ui, "palette.said")->label, "99") != NULL);
-    key(&d, UI_ESCAPE, 0, false);
-    assert_null(ui_find(d.v->ui, "palette"));
-    close_desk(&d);
-}
-
-static void test_tab_completes_in_the_palette(void **state)
-{
-    (void)state;
-    desk d = open_desk(view_test_make());
-    view_test_do(d.v, "palette");
-    idle(&d);
-    type(&d, "quad");
-    key(&d, UI_TAB, 0, false);
-    type(&d, "on");
-    key(&d, UI_ENTER, 0, false);
-    assert_true(d.v->s.quadratic);
-    close_desk(&d);
-}
-
-static void test_what_lies_under_a_dialog_takes_nothing(void **state)
-{
-    (void)state;
-    desk d = open_desk(view_test_make());
-    const viz_rect dark = rect_of(&d, "dark");
-    const viz_rect field = rect_of(&d, "field");
-    view_test_do(d.v, "help");
-    idle(&d);
-    const view_settings before = d.v->s;
-    press_at(&d, dark.x + 8.0, dark.y + 8.0, false);
-    const ui_input wheel = {.x = field.x + 5.0, .y = field.y + 5.0, .wheel = 1.0};
-    show(&d, &wheel);
-    key(&d, UI_LETTER, 'd', false);
-    assert_true(view_test_same(&before, &d.v->s));
-    assert_non_null(ui_find(d.v->ui, "help.close"));
-    press(&d, "help.close");
-    assert_null(ui_find(d.v->ui, "help.close"));
-    key(&d, UI_LETTER, 'd', false);
-    assert_true(d.v->s.dark);
-    close_desk(&d);
-}
-
-/* The table of keys says what a key does, not what its command can do. */
-static void test_the_table_of_keys(void **state)
-{
-    (void)state;
-    desk d = open_desk(view_test_make());
-    view_test_do(d.v, "help");
-    idle(&d);
-    size_t n = 0;
-    size_t found = 0;
-    const ui_node *nodes = ui_nodes(d.v->ui, &n);
-    for (size_t i = 0; i + 1 < n; i++) {
-        if (strncmp(nodes[i].id, "help.key.", 9) == 0) {
-            found += strcmp(nodes[i].label, "Down") == 0 &&
-                     strcmp(nodes[i + 1].label, "the next token") == 0;
-            found += strcmp(nodes[i].label, "x") == 0 &&
-                     strcmp(nodes[i + 1].label, "take all started trajectories away") == 0;
-            found += strcmp(nodes[i].label, "Ctrl+Z") == 0 &&
-                     strcmp(nodes[i + 1].label, view_command_find("undo")->help) == 0;
-        }
-    }
-    assert_int_equal(found, 3);
-    close_desk(&d);
-}
-
-static void test_the_export_dialog_writes_a_figure(void **state)
-{
-    (void)state;
-    char path[TEST_PATH];
-    desk d = open_desk(view_test_make());
-    (void)test_path(path, "from dialog.svg");
-    press(&d, "export");
-    assert_false(ui_find(d.v->ui, "export.write")->enabled);
-    type(&d, "figure.doc");
-    press(&d, "export.write");
-    assert_non_null(ui_find(d.v->ui, "export.write"));
-    assert_true(strstr(ui_find(d.v->ui, "export.said")->label, ".pdf") != NULL);
-    d.v->typed[0] = '\0';
-    press(&d, "path");
-    type(&d, path);
-    press(&d, "export.write");
-    assert_null(ui_find(d.v->ui, "export.write"));
-    assert_int_equal(access(path, R_OK), 0);
-    (void)unlink(path);
     close_desk(&d);
 }
 
@@ -704,13 +532,9 @@ int main(void)
         cmocka_unit_test(test_shift_turns_the_plane),
         cmocka_unit_test(test_dragging_turns_the_surface),
         cmocka_unit_test(test_the_strip_sets_and_zooms_rates),
+        cmocka_unit_test(test_the_strip_does_not_depend_on_the_rate),
         cmocka_unit_test(test_creeping_columns_do_not_flatten_the_strip),
         cmocka_unit_test(test_the_pointer_tells_what_it_is_on),
-        cmocka_unit_test(test_the_palette_runs_commands),
-        cmocka_unit_test(test_tab_completes_in_the_palette),
-        cmocka_unit_test(test_what_lies_under_a_dialog_takes_nothing),
-        cmocka_unit_test(test_the_table_of_keys),
-        cmocka_unit_test(test_the_export_dialog_writes_a_figure),
         cmocka_unit_test(test_what_is_kept_is_what_would_be_drawn),
         cmocka_unit_test(test_steps_leave_the_base_alone),
         cmocka_unit_test(test_before_the_first_picture),

@@ -98,6 +98,13 @@ static void test_commands(void **state)
     assert_false(view_gather_key(&in, &a));
     assert_false(view_gather_button(&in, true, 1.0, 1.0));
     assert_int_equal(in.n_keys, 1);
+    /* X11 sends the text "+" of Ctrl and plus. */
+    view_gather_begin(&in);
+    assert_true(view_gather_modifiers(&in, true, true));
+    const ui_key plus = {.code = UI_LETTER, .letter = '=', .shift = true, .ctrl = true};
+    assert_true(view_gather_key(&in, &plus) && view_gather_text(&in, "+"));
+    assert_string_equal(in.text, "");
+    assert_int_equal(in.keys[0].letter, '=');
 }
 
 static void test_limits(void **state)

@@ -15,7 +15,7 @@
 
 #define PI 3.14159265358979323846
 
-static const double orthonormal[3] = {1.0, 0.0, 1.0};
+static const dyn_plane_metric orthonormal = {.gram = {1.0, 0.0, 1.0}};
 
 typedef double energy_of(const void *context, double a, double b);
 
@@ -34,13 +34,13 @@ static void evaluate(void *context, int worker, size_t n, const double *a, const
     }
 }
 
-static view_measure measure(energy_of *energy, const void *context, const double gram[3],
+static view_measure measure(energy_of *energy, const void *context, const dyn_plane_metric *metric,
                             double scale, double a, double b)
 {
     formula f = {.energy = energy, .context = context};
     const dyn_slice_source source = {.context = &f, .workers = 1, .energies = evaluate};
     view_measure out;
-    view_measure_source(&out, &source, 0, gram, scale, a, b);
+    view_measure_source(&out, &source, 0, metric, scale, a, b);
     return out;
 }
 
@@ -70,7 +70,7 @@ static double quadratic(const void *context, double a, double b)
 static void test_quadratic(void **state)
 {
     const double half = sqrt(1.25);
-    const view_measure m = measure(quadratic, NULL, orthonormal, 1.0, 0.3, -0.2);
+    const view_measure m = measure(quadratic, NULL, &orthonormal, 1.0, 0.3, -0.2);
     const double sa = 1.0 + 0.9 - 0.2;
     const double sb = -2.0 + 0.3 - 0.4;
     (void)state;
@@ -103,7 +103,7 @@ static void test_smooth(void **state)
     (void)state;
     /* The scale may be wrong by an order of magnitude either way. */
     for (double scale = 0.1; scale < 20.0; scale *= 10.0) {
-        const view_measure m = measure(wave, NULL, orthonormal, scale, a, b);
+        const view_measure m = measure(wave, NULL, &orthonormal, scale, a, b);
         assert_near(m.slope[0], ab, 1e-8);
         assert_near(m.slope[1], c, 1e-8);
         assert_true(m.uncertainty <= 1e-6);
@@ -120,21 +120,26 @@ static double oblique(const void *context, double a, double b)
 
 static void test_axes_do_not_matter(void **state)
 {
-    const double gram[3] = {4.0, 2.0, 10.0};
-    const view_measure m = measure(oblique, NULL, gram, 1.0, 0.25, -0.1);
-    const view_measure n = measure(quadratic, NULL, orthonormal, 1.0, 0.4, -0.3);
+    const dyn_plane_metric metric = {.gram = {4.0, 2.0, 10.0}};
+    const view_measure m = measure(oblique, NULL, &metric, 1.0, 0.25, -0.1);
+    const view_measure n = measure(quadratic, NULL, &orthonormal, 1.0, 0.4, -0.3);
     (void)state;
     assert_near(m.gradient, n.gradient, 1e-9);
     for (int i = 0; i < 2; i++) {
         assert_near(m.curvature[i], n.curvature[i], 10.0 * (m.uncertainty + n.uncertainty));
         assert_near(m.direction[i], n.direction[i], 10.0 * (m.uncertainty + n.uncertainty));
+        /* A direction (2x + y, 3y) is drawn as (x, y). */
+        const double y = sin(m.direction[i]) / 3.0;
+        const double angle = atan2(y, 0.5 * (cos(m.direction[i]) - y));
+        assert_near(m.page[i], angle < 0.0 ? angle + PI : angle, 1e-12);
+        assert_near(n.page[i], n.direction[i], 1e-12);
     }
 }
 
 /* ---- A sphere --------------------------------------------------------------------------------
  *
- * E(x) = ½ x·A x on the sphere of radius R about 0: on the exponential map's chart with unit axes,
- * ∂E/∂a = c·A u and H = (u·A v) − (c·A c/R²)(u·v) at the centre c, since x″ = −c/R² along each. */
+ * E(x) = ½ x·A x on the sphere of radius R about 0: on every curved chart with unit axes, ∂E/∂a =
+ * c·A u and H = (u·A v) − (c·A c/R²)(u·v) at the centre c, since x″ = −c/R² along each. */
 enum { DIMENSION = 4 };
 
 static const double form[DIMENSION] = {1.0, -2.0, 0.5, 3.0}; /* A = diag */
@@ -160,7 +165,7 @@ static double product(const double *v, const double *w)
     return sum;
 }
 
-static void test_sphere(void **state)
+static dyn_plane *make_plane(dyn_plane_chart chart)
 {
     const double c[DIMENSION] = {1.0, -1.0, 2.0, 0.5};
     const double axes[2][DIMENSION] = {{0.3, 1.0, 0.2, -0.5}, {-1.0, 0.1, 0.4, 1.0}};
@@ -168,25 +173,90 @@ static void test_sphere(void **state)
                                    .block_width = DIMENSION,
                                    .gauge = DYN_GAUGE_SCALE,
                                    .centre = c,
-                                   .chart = DYN_PLANE_SPHERE,
+                                   .chart = chart,
                                    .norm = DYN_PLANE_EUCLIDEAN};
     dyn_plane *plane;
-    (void)state;
     assert_int_equal(dyn_plane_create(&plane, &frame, NULL), KERN_OK);
     assert_int_equal(dyn_plane_set_axes(plane, axes[0], axes[1], false, NULL), KERN_OK);
-    const double *u = plane->axes[0];
-    const double *v = plane->axes[1];
-    const double radial = product(c, c) / 6.25;
-    const double aa = product(u, u) - radial;
-    const double ab = product(u, v);
-    const double bb = product(v, v) - radial;
-    const double half = hypot(0.5 * (aa - bb), ab);
-    const view_measure m = measure(on_sphere, plane, plane->gram, plane->radius[0], 0.0, 0.0);
-    assert_near(m.gradient, hypot(product(c, u), product(c, v)), 1e-8);
-    assert_true(m.uncertainty <= 1e-7);
-    assert_near(m.curvature[0], 0.5 * (aa + bb) - half, 10.0 * m.uncertainty);
-    assert_near(m.curvature[1], 0.5 * (aa + bb) + half, 10.0 * m.uncertainty);
-    dyn_plane_destroy(plane);
+    return plane;
+}
+
+static view_measure measure_plane(const dyn_plane *plane, double a, double b)
+{
+    dyn_plane_metric metric;
+    dyn_plane_measure(plane, a, b, &metric);
+    return measure(on_sphere, plane, &metric, plane->radius[0], a, b);
+}
+
+static const dyn_plane_chart charts[] = {DYN_PLANE_SPHERE, DYN_PLANE_GNOMONIC,
+                                         DYN_PLANE_ORTHOGRAPHIC};
+
+static void test_sphere(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof charts / sizeof *charts; i++) {
+        dyn_plane *plane = make_plane(charts[i]);
+        const double *c = plane->centre;
+        const double *u = plane->axes[0];
+        const double *v = plane->axes[1];
+        const double radial = product(c, c) / 6.25;
+        const double aa = product(u, u) - radial;
+        const double ab = product(u, v);
+        const double bb = product(v, v) - radial;
+        const double half = hypot(0.5 * (aa - bb), ab);
+        const view_measure m = measure_plane(plane, 0.0, 0.0);
+        /* With the step that suits second derivatives; the fifth is largest on a gnomonic chart. */
+        assert_near(m.gradient, hypot(product(c, u), product(c, v)), 1e-7);
+        assert_true(m.uncertainty <= 1e-7);
+        assert_near(m.curvature[0], 0.5 * (aa + bb) - half, 10.0 * m.uncertainty);
+        assert_near(m.curvature[1], 0.5 * (aa + bb) + half, 10.0 * m.uncertainty);
+        dyn_plane_destroy(plane);
+    }
+}
+
+/* A state has one gradient and two curvatures, whatever the chart: those of the energy along the
+ * sphere of c, u and v. For unit tangents t and n of it at x they are x·A t and the eigenvalues of
+ * t·A n − (x·A x/R²) t·n. */
+static void test_charts_do_not_matter(void **state)
+{
+    double x[DIMENSION];
+    double t[2][DIMENSION];
+    (void)state;
+    dyn_plane *first = make_plane(DYN_PLANE_SPHERE);
+    dyn_plane_point(first, 1.2, -0.9, x);
+    for (size_t k = 0; k < 2; k++) { /* the axes without their parts along x, and each other */
+        double along = 0.0;
+        double both = 0.0;
+        double length = 0.0;
+        for (size_t i = 0; i < DIMENSION; i++) {
+            along += first->axes[k][i] * x[i] / 6.25;
+            both += k == 1 ? first->axes[1][i] * t[0][i] : 0.0;
+        }
+        for (size_t i = 0; i < DIMENSION; i++) {
+            t[k][i] = first->axes[k][i] - along * x[i] - (k == 1 ? both * t[0][i] : 0.0);
+            length += t[k][i] * t[k][i];
+        }
+        for (size_t i = 0; i < DIMENSION; i++) {
+            t[k][i] /= sqrt(length);
+        }
+    }
+    const double radial = product(x, x) / 6.25;
+    const double aa = product(t[0], t[0]) - radial;
+    const double bb = product(t[1], t[1]) - radial;
+    const double half = hypot(0.5 * (aa - bb), product(t[0], t[1]));
+    for (size_t i = 0; i < sizeof charts / sizeof *charts; i++) {
+        dyn_plane_shadow at;
+        dyn_plane *plane = make_plane(charts[i]);
+        dyn_plane_project(plane, x, &at);
+        const view_measure m = measure_plane(plane, at.a, at.b);
+        assert_near(m.energy, 0.5 * product(x, x), 1e-12);
+        assert_near(m.gradient, hypot(product(x, t[0]), product(x, t[1])), 1e-8);
+        assert_true(m.uncertainty <= 1e-6);
+        assert_near(m.curvature[0], 0.5 * (aa + bb) - half, 10.0 * m.uncertainty);
+        assert_near(m.curvature[1], 0.5 * (aa + bb) + half, 10.0 * m.uncertainty);
+        dyn_plane_destroy(plane);
+    }
+    dyn_plane_destroy(first);
 }
 
 /* ---- Edges ------------------------------------------------------------------------------------
@@ -203,12 +273,12 @@ static void test_edges(void **state)
 {
     const double a = 0.01;
     (void)state;
-    const view_measure m = measure(root, NULL, orthonormal, 1.0, a, 0.0);
+    const view_measure m = measure(root, NULL, &orthonormal, 1.0, a, 0.0);
     assert_near(m.slope[0], 0.5 / sqrt(a), 1e-4);
     assert_true(m.uncertainty <= 1.0);
     assert_near(m.curvature[0], -0.25 * pow(a, -1.5), 10.0 * m.uncertainty);
     assert_near(m.curvature[1], 2.0, 10.0 * m.uncertainty);
-    const view_measure none = measure(root, NULL, orthonormal, 1.0, -a, 0.0);
+    const view_measure none = measure(root, NULL, &orthonormal, 1.0, -a, 0.0);
     assert_true(isnan(none.energy) && isnan(none.slope[0]) && isnan(none.gradient));
     assert_true(isnan(none.curvature[0]) && isnan(none.curvature[1]) && isnan(none.uncertainty));
 }
@@ -220,6 +290,7 @@ int main(void)
         cmocka_unit_test(test_smooth),
         cmocka_unit_test(test_axes_do_not_matter),
         cmocka_unit_test(test_sphere),
+        cmocka_unit_test(test_charts_do_not_matter),
         cmocka_unit_test(test_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,7 @@ static void fill(view_session *session)
     set(&session->settings, "range", "-1,1,-0.3333333333333333,0.7");
     set(&session->settings, "token", "5");
     set(&session->settings, "norm", "rms");
+    set(&session->settings, "also", "3,12");
     (void)snprintf(session->model_sha256, sizeof session->model_sha256, HASH);
 }
 
@@ -104,7 +105,12 @@ static void refuses(const char *old, const char *new, const char *part)
 static void test_refusals(void **state)
 {
     (void)state;
-    refuses("\"version\":\t1", "\"version\":\t2", "version 2");
+    refuses("\"version\":\t2", "\"version\":\t3", "version 3");
+    refuses("\"also\":", "\"alsos\":", "key \"also\" of the session's settings is missing");
+    refuses("[3, 12]", "[3, 2.5]", "\"also\" of the session: also is \"3,2.5\"");
+    refuses("[3, 12]", "[3, true]", "also is \"3,?\"");
+    refuses("[3, 12]", "3", "a number");
+    refuses("[3, 12]", "\"3,12\"", "a text");
     refuses("basin-session", "other", "\"format\" of the session is \"other\"");
     refuses("\"format\":", "\"form\":", "key \"form\" of the session is not known");
     refuses("\"command\":", "\"extra\":\t1,\n\"command\":", "key \"extra\" of the session");
@@ -140,6 +146,39 @@ static void test_texts(void **state)
         view_session_read(&read, "{\"command\": \"basin figure\", \"kind\": \"orbit\"}", &err),
         KERN_BAD_INPUT);
     assert_non_null(strstr(err.text, "\"basin figure\""));
+}
+
+/* As written before some settings came: these have their defaults, and the others count. */
+static void test_version_one(void **state)
+{
+    view_session session;
+    view_session read;
+    char *text = NULL;
+    kern_error err = {0};
+    (void)state;
+    fill(&session);
+    write_session(&text, &session);
+    char *version = strstr(text, "\"version\":\t2");
+    assert_non_null(version);
+    version[strlen("\"version\":\t")] = '1';
+    for (size_t i = 0; view_field_at(i) != NULL; i++) {
+        char key[64];
+        (void)snprintf(key, sizeof key, "\"%s\":", view_field_at(i)->name);
+        char *line = strstr(text, key);
+        char *end = line != NULL && view_field_at(i)->since == 2 ? strchr(line, '\n') : NULL;
+        if (end != NULL) {
+            memmove(line, end + 1, strlen(end)); /* the terminator too */
+        }
+    }
+    assert_null(strstr(text, "also"));
+    if (view_session_read(&read, text, &err) != KERN_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(read.settings.n_also, 0);
+    assert_int_equal(read.settings.token, 5);
+    set(&session.settings, "also", "none");
+    assert_memory_equal(&read.settings, &session.settings, sizeof read.settings);
+    free(text);
 }
 
 /* As written before there was a version: what was asked for beside what was found. */
@@ -229,9 +268,10 @@ static void test_hash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_texts),      cmocka_unit_test(test_version_zero),
-        cmocka_unit_test(test_files),      cmocka_unit_test(test_hash),
+        cmocka_unit_test(test_same_bytes),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_texts),        cmocka_unit_test(test_version_one),
+        cmocka_unit_test(test_version_zero), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_hash),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

@@ -81,6 +81,7 @@ static const struct {
               {"sublayer", "mlp"},
               {"token", "7"},
               {"with", "2"},
+              {"also", "3,5,12"},
               {"plane", "hessian"},
               {"seed", "18446744073709551615"},
               {"axes", "axes.csv"},
@@ -90,6 +91,7 @@ static const struct {
               {"at", "0"},
               {"steps", "12"},
               {"frozen", "on"},
+              {"held", "0,2"},
               {"rate", "0.1"},
               {"pin", "on"},
               {"seeds", "0.1,-2,3e-7,4"},
@@ -106,10 +108,13 @@ static const struct {
               {"high", "1e+300"},
               {"quadratic", "on"},
               {"step", "4"},
+              {"panels", "3"},
               {"follow", "on"},
+              {"ghost", "on"},
               {"orbit", "on"},
               {"orbit-from", "0.5"},
               {"orbit-to", "9"},
+              {"continued", "on"},
               {"scale", "1.5"},
               {"still", "on"}};
 
@@ -139,6 +144,24 @@ static void test_every_setting(void **state)
     }
 }
 
+/* A number goes into a set where it belongs, and out again. */
+static void test_toggle(view_settings *s)
+{
+    kern_error err = {0};
+    const view_field *also = find("also");
+    size_t n = 0;
+    assert_int_equal(view_settings_toggle_size(s, also, 4, &err), KERN_OK);
+    assert_string_equal(show(s, "also"), "3,4,5,12");
+    assert_int_equal(view_settings_toggle_size(s, also, 3, &err), KERN_OK);
+    assert_string_equal(show(s, "also"), "4,5,12");
+    assert_int_equal(view_settings_toggle_size(s, also, 1000000, &err), KERN_INVALID_ARGUMENT);
+    assert_int_equal(view_settings_sizes(s, also, &n)[2], 12);
+    assert_int_equal(n, 3);
+    set(s, "also", "none");
+    assert_string_equal(show(s, "also"), "none");
+    assert_int_equal(s->also[0], 0);
+}
+
 static void test_values(void **state)
 {
     view_settings s;
@@ -160,6 +183,9 @@ static void test_values(void **state)
     set(&s, "seeds", "none");
     assert_int_equal(s.n_seeds, 0);
     assert_true(s.seeds[0] == 0.0);
+    set(&s, "also", "5,3,12,3");
+    assert_string_equal(show(&s, "also"), "3,5,12");
+    test_toggle(&s);
     set(&s, "token", "all");
     assert_true(s.token == VIEW_ALL);
     /* Both spellings of a name. */
@@ -206,6 +232,11 @@ static void test_refusals(void **state)
     refuses("range", "-1", "range is \"-1\"");
     refuses("seeds", "1,2,3", "an even number");
     refuses("seeds", "1;2", "separated by commas");
+    refuses("also", "1,,2", "also is \"1,,2\"; accepted are none and up to 16 whole numbers");
+    refuses("also", "-1", "separated by commas");
+    refuses("also", "", "accepted are none");
+    refuses("also", "1,1000000", "whole numbers up to 100000");
+    refuses("also", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "more than 16 numbers");
     memset(longest, 'x', VIEW_TEXT);
     longest[VIEW_TEXT] = '\0';
     refuses("prompt", longest, "at most 1023 bytes");

@@ -374,6 +374,21 @@ static void test_close(void **state)
     assert_true(view_window_is_open(window));
     must(view_window_run(window, v, &err), &err);
     assert_false(view_window_is_open(window));
+    assert_true(view_window_was_asked(window)); /* this is what SDL makes of a signal */
+}
+
+/* The user closes the last window, upon which SDL tells of the end as well. */
+static void test_close_by_hand(void **state)
+{
+    kern_error err = {0};
+    SDL_Event close = {.window = {.type = SDL_WINDOWEVENT, .event = SDL_WINDOWEVENT_CLOSE}};
+    SDL_Event end = {.quit = {.type = SDL_QUIT}};
+    (void)state;
+    push(&close);
+    push(&end);
+    must(view_window_run(window, v, &err), &err);
+    assert_false(view_window_is_open(window));
+    assert_false(view_window_was_asked(window));
 }
 
 int main(void)
@@ -389,6 +404,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_rest, setup, teardown),
         cmocka_unit_test_setup_teardown(test_size, setup, teardown),
         cmocka_unit_test_setup_teardown(test_close, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_close_by_hand, setup, teardown),
     };
     (void)setenv("SDL_VIDEODRIVER", "dummy", 1);
     (void)setenv("SDL_RENDER_DRIVER", "software", 1);

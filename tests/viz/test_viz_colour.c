@@ -35,15 +35,21 @@ static double gamma_of(double c)
     return c <= 0.0031308 ? 12.92 * c : 1.055 * pow(c, 1.0 / 2.4) - 0.055;
 }
 
-/* Appearance to a deuteranope (kind 0) or protanope (kind 1): the full-severity matrices of
- * Machado, Oliveira and Fernandes 2009. */
+/* Kinds of sight: deuteranopia, protanopia, tritanopia, and normal. */
+enum { DEFICIENT = 3, SIGHTS = 4 };
+
+/* Appearance to a kind of sight: the matrices of severity 1 of Machado, Oliveira and Fernandes
+ * (2009), table 1, in linear light. */
 static viz_rgb deficient(viz_rgb c, int kind)
 {
-    static const double m[2][9] = {
+    static const double m[SIGHTS][9] = {
         {0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.011820, 0.042940,
          0.968881},
         {0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116,
          1.051998},
+        {1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367,
+         0.303900},
+        {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0},
     };
     const double r = linear(c.r);
     const double g = linear(c.g);
@@ -94,7 +100,7 @@ static void test_maps_under_deficiency(void **state)
 {
     (void)state;
     for (int map = 0; map < VIZ_MAP_SEQUENTIAL; map++) {
-        for (int kind = 0; kind < 2; kind++) {
+        for (int kind = 0; kind < DEFICIENT; kind++) {
             for (int i = 0; i + 20 <= STEPS; i++) {
                 const viz_rgb a = viz_colour_map_at((viz_map)map, (double)i / STEPS);
                 const viz_rgb b = viz_colour_map_at((viz_map)map, (double)(i + 20) / STEPS);
@@ -107,6 +113,41 @@ static void test_maps_under_deficiency(void **state)
                 }
             }
         }
+    }
+}
+
+/* Grey stays grey for everyone: rows of a matrix add up to 1. */
+static void test_sights(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < SIGHTS; kind++) {
+        const viz_rgb grey = deficient((viz_rgb){0.5, 0.5, 0.5}, kind);
+        assert_true(fabs(grey.r - 0.5) + fabs(grey.g - 0.5) + fabs(grey.b - 0.5) < 1e-5);
+    }
+}
+
+static void check_apart(viz_theme theme, int kind)
+{
+    for (size_t i = 0; i < VIZ_CLASS_COUNT; i++) {
+        for (size_t k = 0; k < i; k++) {
+            const viz_rgb a = deficient(viz_colour_class(i, theme), kind);
+            const viz_rgb b = deficient(viz_colour_class(k, theme), kind);
+            const double seen = distance(viz_colour_to_oklab(a), viz_colour_to_oklab(b));
+            if (!(seen >= 0.055)) {
+                fail_msg("theme %d, sight %d: classes %zu and %zu are %g apart", (int)theme, kind,
+                         k, i, seen);
+            }
+        }
+    }
+}
+
+/* Any two classes stay apart for every kind of sight, on both pages. */
+static void test_classes_apart(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < SIGHTS; kind++) {
+        check_apart(VIZ_LIGHT, kind);
+        check_apart(VIZ_DARK, kind);
     }
 }
 
@@ -141,6 +182,8 @@ static void test_contrast(void **state)
         assert_true(viz_colour_contrast(ground, viz_colour_resolve(&ink, (viz_theme)theme)) > 7.0);
         assert_true(viz_colour_contrast(ground, viz_colour_resolve(&muted, (viz_theme)theme)) >
                     4.5);
+        assert_true(viz_colour_contrast(dim, viz_colour_resolve(&ink, (viz_theme)theme)) > 4.5);
+        assert_true(viz_colour_contrast(dim, viz_colour_resolve(&muted, (viz_theme)theme)) > 4.5);
         for (int map = 0; map < VIZ_MAP_SEQUENTIAL; map++) {
             for (int i = 0; i <= STEPS; i++) {
                 const viz_rgb c =
@@ -187,7 +230,7 @@ static void test_diverging_map(void **state)
         const double lightness = 0.95 - 0.57 * (1.0 - 2.0 * t);
         assert_true(fabs(a.L - lightness) < 2e-3 && fabs(b.L - lightness) < 2e-3);
         assert_true(viz_colour_to_oklab(viz_colour_map_at(VIZ_MAP_BALANCE, next)).L > a.L);
-        for (int kind = 0; kind < 2 && t <= 0.4; kind++) {
+        for (int kind = 0; kind < DEFICIENT && t <= 0.4; kind++) {
             const double seen = distance(viz_colour_to_oklab(deficient(low, kind)),
                                          viz_colour_to_oklab(deficient(high, kind)));
             if (!(seen > 0.02)) {
@@ -232,6 +275,8 @@ int main(void)
         cmocka_unit_test(test_oklab),
         cmocka_unit_test(test_maps_are_ordered),
         cmocka_unit_test(test_maps_under_deficiency),
+        cmocka_unit_test(test_sights),
+        cmocka_unit_test(test_classes_apart),
         cmocka_unit_test(test_known_colours),
         cmocka_unit_test(test_contrast),
         cmocka_unit_test(test_paints),

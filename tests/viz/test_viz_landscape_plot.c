@@ -167,7 +167,8 @@ static void test_more_layers(void **state)
     for (size_t k = 0; k < NX * NY; k++) {
         labels[k] = 1;
     }
-    const viz_landscape_path seeds[] = {{3, a, b, energy}, {2, b, a, energy}};
+    const viz_landscape_path seeds[] = {{.n = 3, .a = a, .b = b, .energy = energy},
+                                        {.n = 2, .a = b, .b = a, .energy = energy}};
     const viz_classes map = {.name = "basins",
                              .lattice = s.data.lattice,
                              .labels = labels,

@@ -271,6 +271,39 @@ static void test_bilinear_field(void **state)
     shot_close(&s);
 }
 
+/* Where a bare field has no value the page is seen, as far as half-way to the next sample that has
+ * one, whose colour goes on from there; otherwise the whole cell is missing data. */
+static void test_bare_field(void **state)
+{
+    (void)state;
+    kern_error err = {0};
+    double values[NX * NY];
+    for (size_t k = 0; k < NX * NY; k++) {
+        values[k] = k % NX < 2 ? (double)NAN : 0.7;
+    }
+    viz_field field = {.name = "f",
+                       .lattice = {NX, NY, 0.0, NX - 1.0, 0.0, 1.0},
+                       .values = values,
+                       .scale = {.map = VIZ_MAP_VIRIDIS, .lo = 0.0, .hi = 1.0},
+                       .filter = VIZ_BILINEAR};
+    const uint32_t missing = viz_colour_pixel(viz_colour_missing(VIZ_LIGHT)) & 0xffffffu;
+    const uint32_t there =
+        viz_colour_pixel(viz_scale_colour(&field.scale, VIZ_LIGHT, 0.7)) & 0xffffffu;
+    for (int bare = 0; bare < 2; bare++) {
+        shot s;
+        field.bare = bare == 1;
+        shot_open(&s);
+        ok(viz_scene_add_field(s.scene, s.panel, &field, &err), &err);
+        viz_scene_fit_lattice(s.panel, &field.lattice, VIZ_BILINEAR);
+        shot_take(&s, 2.0);
+        assert_near(pixel_at(&s, 0.5 / (NX - 1.0), 0.37), bare == 1 ? 0xffffffu : missing, 1);
+        assert_near(pixel_at(&s, 1.4 / (NX - 1.0), 0.37), bare == 1 ? 0xffffffu : missing, 1);
+        assert_near(pixel_at(&s, 1.6 / (NX - 1.0), 0.37), bare == 1 ? there : missing, 1);
+        assert_near(pixel_at(&s, 2.1 / (NX - 1.0), 0.37), there, 1);
+        shot_close(&s);
+    }
+}
+
 /* Golden of the pixels of a linear field: exact, and no matter of fonts or cairo. */
 static void test_field_golden(void **state)
 {
@@ -618,13 +651,21 @@ static void test_layer_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scale_places),     cmocka_unit_test(test_scale_fit),
-        cmocka_unit_test(test_nearest_field),    cmocka_unit_test(test_pixels_are_in_place),
-        cmocka_unit_test(test_bilinear_field),   cmocka_unit_test(test_field_golden),
-        cmocka_unit_test(test_ink_keeps_points), cmocka_unit_test(test_hatches_differ),
-        cmocka_unit_test(test_class_map),        cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_equal_units),      cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_layer_refusals),   cmocka_unit_test(test_levels_clear_of_lines),
+        cmocka_unit_test(test_scale_places),
+        cmocka_unit_test(test_scale_fit),
+        cmocka_unit_test(test_nearest_field),
+        cmocka_unit_test(test_pixels_are_in_place),
+        cmocka_unit_test(test_bilinear_field),
+        cmocka_unit_test(test_bare_field),
+        cmocka_unit_test(test_field_golden),
+        cmocka_unit_test(test_ink_keeps_points),
+        cmocka_unit_test(test_hatches_differ),
+        cmocka_unit_test(test_class_map),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_equal_units),
+        cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_layer_refusals),
+        cmocka_unit_test(test_levels_clear_of_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

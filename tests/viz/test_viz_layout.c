@@ -170,6 +170,66 @@ static void test_grid_of_panels(void **state)
     viz_scene_destroy(scene);
 }
 
+/* Labels longer than their plot is high or wide are broken, and far longer ones end in an ellipsis:
+ * nothing of either kind is lost, leaves the page or stands over anything else. */
+static void test_long_labels(void **state)
+{
+    static const char *const words[] = {
+        "short", "a label that is longer than its axis, <i>t</i> = 3",
+        "a label that no room of this page holds, for it goes on and "
+        "on and on, and says again and again what it has said "
+        "already, in many words and without any end (units)",
+        "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk"};
+    (void)state;
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+        kern_error err = {0};
+        viz_log log = {placed, LOG_ROOM, 0};
+        viz_layout *layout = NULL;
+        viz_panel *panel = NULL;
+        viz_scene *scene = new_scene(250.0, 200.0);
+        const viz_panel spec = {.title = words[k],
+                                .x = {.label = words[k], .hi = 1e5},
+                                .y = {.label = words[k], .hi = 1.0}};
+        const viz_bar bar = {.scale = {.hi = 1.0}, .label = words[k]};
+        const double zero[1] = {0.5};
+        const viz_series series = {
+            .name = "s", .legend = words[k], .x = zero, .y = zero, .n = 1, .style = {.width = 1.0}};
+        assert_int_equal(viz_scene_set_title(scene, "title", &err), KERN_OK);
+        assert_int_equal(viz_scene_set_bar(scene, &bar, &err), KERN_OK);
+        assert_int_equal(viz_scene_add_panel(&panel, scene, &spec, &err), KERN_OK);
+        assert_int_equal(viz_scene_add_series(scene, panel, &series, &err), KERN_OK);
+        test_viz_check_page(scene, 1.0, &log);
+        test_viz_check_overlaps(&log);
+        assert_int_equal(test_viz_count_role(&log, VIZ_ROLE_AXIS), 3);
+        assert_int_equal(viz_draw_layout(&layout, scene, &err), KERN_OK);
+        const viz_frame *frame = &layout->frames[0];
+        assert_true(frame->y_label.lines > 1 ? k > 0 : k == 0);
+        assert_true(frame->y_label.cut == (k == 2));
+        assert_true(frame->y_label.width <= frame->plot.h + 8.0 + 1e-6);
+        for (size_t i = 0; i < log.count; i++) {
+            const viz_rect box = log.items[i].box;
+            assert_true(box.x + box.w <= frame->plot.x + 0.5 ||
+                        box.x >= frame->plot.x + frame->plot.w - 0.5 ||
+                        box.y + box.h <= frame->plot.y + 0.5 ||
+                        box.y >= frame->plot.y + frame->plot.h - 0.5);
+        }
+        viz_layout_destroy(layout);
+        viz_scene_destroy(scene);
+    }
+}
+
+/* What belongs together is not broken, and tags stay as they are. */
+static void test_bound_words(void **state)
+{
+    char out[128];
+    (void)state;
+    (void)viz_text_bind(out, sizeof out, "<span size = \"1\">λ</span> = 2, 3 % of step 4");
+    assert_string_equal(out, "<span size = \"1\">λ</span>\xc2\xa0=\xc2\xa0"
+                             "2, 3\xc2\xa0% of step\xc2\xa0"
+                             "4");
+    assert_int_equal(viz_text_bind(out, 4, "a = b"), 3);
+}
+
 /* More end labels than room: every k-th is drawn, still without overlap. */
 static void test_labels_beyond_room(void **state)
 {
@@ -206,7 +266,7 @@ static void test_scene_refusals(void **state)
     viz_panel *panel = NULL;
     const double one[1] = {1.5};
     const viz_panel plain = {.x = {.lo = 0.0, .hi = 1.0}, .y = {.lo = 2.0, .hi = 2.0}};
-    const viz_panel outside = {.column = 7, .n_columns = 2};
+    const viz_panel outside = {.column = VIZ_GRID_MAX - 1, .n_columns = 2};
     viz_series series = {.name = "a", .x = one, .y = one, .n = 1, .style = {.width = 1.0}};
     assert_int_equal(viz_scene_set_title(scene, "a < b", &err), KERN_BAD_INPUT);
     assert_non_null(strstr(err.text, "a < b"));
@@ -284,6 +344,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spread),         cmocka_unit_test(test_spread_leaves_room_alone),
         cmocka_unit_test(test_grid_of_panels), cmocka_unit_test(test_labels_beyond_room),
+        cmocka_unit_test(test_long_labels),    cmocka_unit_test(test_bound_words),
         cmocka_unit_test(test_scene_refusals), cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

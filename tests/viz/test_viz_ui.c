@@ -42,7 +42,14 @@ static void row_text(void *context, size_t i, char *out, size_t size)
     (void)snprintf(out, size, "token %zu", i);
 }
 
+static void row_value(void *context, size_t i, char *out, size_t size)
+{
+    (void)context;
+    (void)snprintf(out, size, "%zu", i * i);
+}
+
 static const ui_rows rows = {.n = ROWS, .text = row_text};
+static const ui_rows valued = {.n = ROWS, .text = row_text, .value = row_value};
 
 static void call_widgets(form *f)
 {
@@ -288,6 +295,30 @@ static void test_slider_typed(void **state)
     assert_true(f->eta == 1.0); /* beyond the end */
 }
 
+/* Letters are neither text of the number nor taken, and no key with Ctrl is. */
+static void test_slider_leaves_commands(void **state)
+{
+    form *f = *state;
+    kern_error err;
+    ui_input input = {.x = -1, .y = -1, .n_keys = 3, .text = "2dx"};
+    input.keys[0] = (ui_key){.code = UI_LETTER, .letter = '2'};
+    input.keys[1] = (ui_key){.code = UI_LETTER, .letter = 'd'};
+    input.keys[2] = (ui_key){.code = UI_LETTER, .letter = '-', .ctrl = true};
+    const ui_frame fr = {f->cr, 400, 330, VIZ_LIGHT, &input};
+    ui_focus(f->u, "eta");
+    ui_begin(f->u, &fr);
+    call_widgets(f);
+    assert_false(ui_take_key(f->u, UI_LETTER, '2', false));
+    assert_true(ui_take_key(f->u, UI_LETTER, 'd', false));
+    assert_true(ui_take_key(f->u, UI_LETTER, '-', true));
+    assert_int_equal(ui_end(f->u, &err), KERN_OK);
+    type(f, "d e-1\xce\xb7");
+    press(f, UI_ENTER, false);
+    assert_true(fabs(f->eta - 0.2) < 1e-12); /* 2e-1 */
+    type(f, "e1");                           /* begins no number */
+    assert_false(ui_typing(f->u));
+}
+
 static void test_slider_scales(void **state)
 {
     form *f = *state;
@@ -302,6 +333,20 @@ static void test_slider_scales(void **state)
     assert_true(f->eta == 4.0);
     pointer(f, 118, 100, true, true);
     assert_true(f->eta == 5.0);
+    /* A step is at a landmark or not, however long the track is. */
+    const ui_landmark trained = {6.0, "trained", NULL};
+    f->range.low = 0.0;
+    f->range.high = 300.0;
+    f->range.landmarks = &trained;
+    f->range.n_landmarks = 1;
+    for (int i = 5; i <= 7; i++) {
+        f->eta = i;
+        idle(f);
+        assert_int_equal(strstr(ui_find(f->u, "eta")->value, "trained") != NULL, i == 6);
+    }
+    f->range.low = 1.0;
+    f->range.high = 9.0;
+    f->range.n_landmarks = 0;
     /* A value outside stays until the slider is used. */
     f->eta = 40.0;
     idle(f);
@@ -317,6 +362,8 @@ static void test_choice(void **state)
     const ui_node *item = ui_find(f->u, "plane.2");
     assert_non_null(item);
     assert_string_equal(item->label, "two tokens");
+    assert_false(item->chosen);
+    assert_true(ui_find(f->u, "plane.0")->chosen);
     const double y = item->rect.y + 12.0;
     /* The open list lies over the list of tokens, which must not notice. */
     click_at(f, 40, y);
@@ -388,6 +435,41 @@ static void test_list(void **state)
     press(f, UI_PAGE_DOWN, false);
     assert_int_equal(f->token, 4);
     assert_string_equal(ui_find(f->u, "tokens")->value, "token 4");
+}
+
+/* Every row has a node, in sight or not; those in part have the part's place. */
+static void test_list_rows(void **state)
+{
+    form *f = *state;
+    kern_error err;
+    const ui_input input = {.x = 40, .y = 160, .wheel = -0.5}; /* one row and a half */
+    const ui_frame fr = {f->cr, 400, 330, VIZ_LIGHT, &input};
+    size_t seen = 0;
+    f->token = 7;
+    ui_begin(f->u, &fr);
+    (void)ui_list(f->u, "rows", (viz_rect){10, 150, 200, 96}, "rows", &valued, &f->token);
+    assert_int_equal(ui_end(f->u, &err), KERN_OK);
+    assert_string_equal(ui_find(f->u, "rows")->value, "token 7   49");
+    for (size_t i = 0; i < ROWS; i++) {
+        char id[UI_ID_MAX];
+        char text[UI_TEXT_MAX];
+        (void)snprintf(id, sizeof id, "rows.%zu", i);
+        const ui_node *node = ui_find(f->u, id);
+        assert_non_null(node);
+        assert_int_equal(node->role, UI_ROLE_ITEM);
+        row_text(NULL, i, text, sizeof text);
+        assert_string_equal(node->label, text);
+        row_value(NULL, i, text, sizeof text);
+        assert_string_equal(node->value, text);
+        assert_int_equal(node->chosen, i == 7);
+        assert_int_equal(node->hidden, i < 1 || i > 5);
+        seen += node->hidden ? 0 : 1;
+        assert_true(node->hidden || (node->rect.y >= 150 && node->rect.y + node->rect.h <= 246));
+    }
+    assert_int_equal(seen, 5); /* 96 units are four rows, the first and the last in part */
+    assert_true(ui_find(f->u, "rows.1")->rect.h == 0.5 * UI_ROW);
+    press(f, UI_TAB, false);
+    assert_string_equal(focused(f), "go"); /* rows take no focus */
 }
 
 /* Editing goes by characters, whatever their length in bytes. */
@@ -487,6 +569,29 @@ static void test_faults(void **state)
     assert_null(ui_role_word(UI_ROLE_COUNT));
 }
 
+/* Text of every tone has 7:1 on all that widgets draw behind it, in both themes. */
+static void test_text_contrast(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        const viz_theme theme = t == 0 ? VIZ_LIGHT : VIZ_DARK;
+        const viz_paint paints[] = {viz_paint_of(VIZ_PAINT_PAGE), viz_paint_of(VIZ_PAINT_INK)};
+        const viz_rgb page = viz_colour_resolve(&paints[0], theme);
+        const viz_rgb ink = viz_colour_resolve(&paints[1], theme);
+        for (int k = 0; k <= 16; k++) {
+            const double share = 0.01 * k;
+            const viz_rgb ground = {page.r + share * (ink.r - page.r),
+                                    page.g + share * (ink.g - page.g),
+                                    page.b + share * (ink.b - page.b)};
+            for (int tone = UI_PLAIN; tone <= UI_WARNING; tone++) {
+                const viz_rgb text = ui_tone_colour((ui_tone)tone, theme);
+                assert_true((tone == UI_WARNING && k > 8) ||
+                            viz_colour_contrast(ground, text) >= 7.0);
+            }
+        }
+    }
+}
+
 /* A text too long for its place ends before it. */
 static void test_label_is_cut(void **state)
 {
@@ -520,17 +625,20 @@ int main(void)
         WITH_FORM(test_slider_names_landmarks),
         WITH_FORM(test_slider_keys),
         WITH_FORM(test_slider_typed),
+        WITH_FORM(test_slider_leaves_commands),
         WITH_FORM(test_slider_scales),
         WITH_FORM(test_choice),
         WITH_FORM(test_choice_keys),
         WITH_FORM(test_choice_closes),
         WITH_FORM(test_list),
+        WITH_FORM(test_list_rows),
         WITH_FORM(test_field),
         WITH_FORM(test_enter_is_told),
         WITH_FORM(test_keys_left_over),
         WITH_FORM(test_canvas),
         WITH_FORM(test_faults),
         WITH_FORM(test_label_is_cut),
+        WITH_FORM(test_text_contrast),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,8 +13,8 @@
  * screen reader's bridge would read (SDL2 has none).
  *
  * Lengths are logical units; the context's scale makes pixels of them. Texts are plain UTF-8, not
- * markup. Colours come from viz_colour's themes: text has a contrast of at least 4.5:1 and edges
- * 3:1 to what is behind them.
+ * markup. Colours come from viz_colour's themes: in both, text has a contrast of at least 7:1 (WCAG
+ * 2.1, level AAA) and edges 3:1 to what is behind them, but for disabled widgets.
  */
 #ifndef BASIN_UI_H
 #define BASIN_UI_H
@@ -51,7 +51,7 @@ typedef struct ui_key {
     bool shift, ctrl;
 } ui_key;
 
-enum { UI_KEYS_MAX = 32, UI_TEXT_MAX = 256, UI_ID_MAX = 40, UI_NODES_MAX = 1024 };
+enum { UI_KEYS_MAX = 32, UI_TEXT_MAX = 256, UI_ID_MAX = 40, UI_NODES_MAX = 2048 };
 
 /* What happened since the frame before. */
 typedef struct ui_input {
@@ -63,7 +63,7 @@ typedef struct ui_input {
     double wheel;     /* lines, positive away from the user */
     size_t n_keys;
     ui_key keys[UI_KEYS_MAX];
-    char text[UI_TEXT_MAX]; /* UTF-8 typed */
+    char text[UI_TEXT_MAX]; /* UTF-8 typed or pasted; nothing of keys with Ctrl */
 } ui_input;
 
 typedef enum ui_role {
@@ -91,6 +91,8 @@ typedef struct ui_node {
     viz_rect rect;
     bool enabled;
     bool focused;
+    bool chosen; /* of an item: it is the one of its list or choice that counts */
+    bool hidden; /* scrolled out of sight; rect is of no meaning then */
 } ui_node;
 
 typedef struct ui ui;
@@ -144,6 +146,9 @@ bool ui_take_key(ui *u, ui_code code, char letter, bool ctrl);
 
 typedef enum ui_tone { UI_PLAIN, UI_STRONG, UI_FAINT, UI_WARNING } ui_tone;
 
+/* Colour of text: 7:1 on the page and on it with up to 16 % of ink, of warnings with up to 8 %. */
+viz_rgb ui_tone_colour(ui_tone tone, viz_theme theme);
+
 /* Text in a rectangle, cut with an ellipsis where it does not fit. */
 void ui_label(ui *u, const char *id, viz_rect rect, const char *text, ui_tone tone);
 
@@ -177,22 +182,28 @@ typedef struct ui_range {
 } ui_range;
 
 /* Dragging, the wheel, arrows (a hundredth of the range, or `step`), Page keys (a tenth), Home and
- * End move it; digits typed on the focused slider and Enter set it, Escape gives that up. Changes
+ * End move it; a number typed on the focused slider and Enter set it, Escape gives that up. Digits,
+ * signs, the point and the letter e belong to a number; other letters are not taken. Changes
  * *value and returns true when the value changed; a value outside the range is shown at its end and
  * left alone until then. Landmarks are named above their ticks, in labels ID.mark.0, …, where there
- * is room behind label and value; the one nearest to the value is named there else. */
+ * is room behind label and value; the one that the value is at is named there else. */
 bool ui_slider(ui *u, const char *id, viz_rect rect, const ui_range *range, double *value);
 
 /* One of n texts: a button that opens a list. Arrows change it without opening. */
 bool ui_choice(ui *u, const char *id, viz_rect rect, const char *label, const char *const *options,
                size_t n, size_t *index);
 
-/* A list of n rows of which one is chosen, with a scroll bar when they do not fit. `text` writes
- * row `i` and may return a colour for a mark before it (opacity 0: none). */
+/* A list of n rows of which one is chosen, with a scroll bar when they do not fit; each is an item
+ * ID.0, ID.1, …, in sight or not. `text` writes row `i`; `mark` returns whether there is a mark
+ * before it, and its colour. */
 typedef struct ui_rows {
     size_t n;
     void (*text)(void *context, size_t i, char *out, size_t size);
-    bool (*mark)(void *context, size_t i, viz_rgb *colour); /* NULL: no marks */
+    void (*value)(void *context, size_t i, char *out, size_t size); /* behind it; NULL: none */
+    bool (*mark)(void *context, size_t i, viz_rgb *colour);         /* NULL: no marks */
+    /* Share of a whole that row `i` has, 0 to 1, drawn as a bar below its text and written at its
+     * end in percent; less than a half percent, or NULL: nothing. */
+    double (*share)(void *context, size_t i);
     void *context;
     size_t *hovered; /* gets the row under the pointer, SIZE_MAX for none; NULL: is not asked for */
 } ui_rows;

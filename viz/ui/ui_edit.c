@@ -6,16 +6,6 @@
 
 #include <string.h>
 
-void ui_edit_stop(ui *u)
-{
-    memset(&u->edit, 0, sizeof u->edit);
-}
-
-bool ui_typing(const ui *u)
-{
-    return u->edit.id[0] != '\0';
-}
-
 /* Bytes to the neighbouring character; continuation bytes of UTF-8 begin with the bits 10. */
 static size_t before(const char *text, size_t at)
 {
@@ -70,28 +60,49 @@ static bool delete_keys(ui *u, char *text, size_t *caret)
     return changed;
 }
 
+static bool accepts(const char *accepted, char letter)
+{
+    return accepted == NULL || (letter != '\0' && strchr(accepted, letter) != NULL);
+}
+
 /* A letter typed comes as text and as a key; the key is then no command. */
-static void swallow_letters(ui *u)
+static void swallow_letters(ui *u, const char *accepted)
 {
     const ui_input *in = u->frame.input;
     for (size_t i = 0; i < in->n_keys && i < UI_KEYS_MAX; i++) {
         const ui_key *key = &in->keys[i];
-        if (!key->ctrl && (key->code == UI_LETTER || key->code == UI_SPACE)) {
+        const char letter = key->code == UI_SPACE ? ' ' : key->letter;
+        if (!key->ctrl && (key->code == UI_LETTER || key->code == UI_SPACE) &&
+            accepts(accepted, letter)) {
             u->taken[i] = true;
         }
     }
 }
 
-bool ui_edit_apply(ui *u, char *text, size_t size, size_t *caret)
+/* Bytes beyond ASCII are accepted with everything or not at all, so that none is left alone. */
+static bool insert_typed(ui *u, char *text, size_t size, size_t *caret, const char *accepted)
+{
+    char more[UI_TEXT_MAX];
+    size_t n = 0;
+    if (u->text_taken) {
+        return false;
+    }
+    for (const char *at = u->frame.input->text; *at != '\0' && n + 1 < sizeof more; at++) {
+        if (accepts(accepted, *at)) {
+            more[n++] = *at;
+        }
+    }
+    more[n] = '\0';
+    u->text_taken = true;
+    return insert(text, size, caret, more);
+}
+
+bool ui_edit_apply(ui *u, char *text, size_t size, size_t *caret, const char *accepted)
 {
     const size_t end = strlen(text);
     *caret = *caret > end ? end : *caret;
-    bool changed = false;
-    if (!u->text_taken) {
-        changed = insert(text, size, caret, u->frame.input->text);
-        u->text_taken = true;
-    }
-    swallow_letters(u);
+    bool changed = insert_typed(u, text, size, caret, accepted);
+    swallow_letters(u, accepted);
     changed = delete_keys(u, text, caret) || changed;
     while (ui_take_key(u, UI_LEFT, 0, false)) {
         *caret = before(text, *caret);
@@ -129,7 +140,7 @@ bool ui_field(ui *u, const char *id, viz_rect rect, const char *label, char *tex
             ui_copy_id(u->edit.id, id);
             u->edit.caret = strlen(text);
         }
-        (void)ui_edit_apply(u, text, size, &u->edit.caret);
+        (void)ui_edit_apply(u, text, size, &u->edit.caret, NULL);
         entered = ui_focus_key(u, id, UI_ENTER);
     }
     ui_copy_text(node->value, sizeof node->value, text);

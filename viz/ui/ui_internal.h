@@ -14,6 +14,7 @@ typedef struct ui_popup {
     viz_rect rect;              /* as drawn in the frame before */
     const char *const *options; /* borrowed from the choice's call, until ui_end */
     size_t n, at;               /* entries, and the one under the pointer or the arrows */
+    size_t chosen;              /* the one that counts */
     bool seen;                  /* its choice was called in this frame */
 } ui_popup;
 
@@ -79,8 +80,10 @@ bool ui_focus_key(ui *u, const char *id, ui_code code);
 /* Ends the typing of a text. */
 void ui_edit_stop(ui *u);
 
-/* Applies typed text and editing keys to `text`; returns true when it changed. */
-bool ui_edit_apply(ui *u, char *text, size_t size, size_t *caret);
+/* Applies typed text and editing keys to `text`; returns true when it changed. Of what is typed
+ * only the characters of `accepted` count, all when it is NULL; keys of others are left to
+ * commands. */
+bool ui_edit_apply(ui *u, char *text, size_t size, size_t *caret, const char *accepted);
 
 /* The open list, drawn and asked by ui_end and ui_begin. */
 void ui_popup_draw(ui *u);

@@ -34,6 +34,43 @@ static bool move_index(ui *u, const char *id, size_t n, size_t page, size_t *ind
     return *index != old;
 }
 
+#define GAP         "   "
+#define SHARE_LEAST 0.005
+#define SHARE_WIDTH 58.0 /* of the percentage */
+
+/* The bar's whole is the row; returns the width that the percentage takes at its end. */
+static double draw_share(ui *u, viz_rect row, double share)
+{
+    char text[16];
+    if (!(share >= SHARE_LEAST)) {
+        return 0.0;
+    }
+    const viz_rgb colour = viz_colour_class(0, u->frame.theme);
+    cairo_set_source_rgb(u->frame.cr, colour.r, colour.g, colour.b);
+    cairo_rectangle(u->frame.cr, row.x + 6.0, row.y + row.h - 4.0,
+                    fmin(share, 1.0) * (row.w - 12.0), 3.0);
+    cairo_fill(u->frame.cr);
+    (void)snprintf(text, sizeof text, "%.0f %%", 100.0 * share);
+    ui_text(u, (viz_rect){row.x + row.w - SHARE_WIDTH - 6.0, row.y, SHARE_WIDTH, row.h}, text,
+            UI_FAINT, 1.0);
+    return SHARE_WIDTH;
+}
+
+/* What stands in a row: its text, and behind it the value. */
+static void write_row(const ui_rows *rows, size_t i, char *out, size_t size)
+{
+    out[0] = '\0';
+    rows->text(rows->context, i, out, size);
+    const size_t used = strlen(out);
+    if (rows->value != NULL && used + sizeof GAP < size) {
+        memcpy(out + used, GAP, sizeof GAP);
+        rows->value(rows->context, i, out + used + sizeof GAP - 1, size - used - sizeof GAP + 1);
+        if (out[used + sizeof GAP - 1] == '\0') {
+            out[used] = '\0';
+        }
+    }
+}
+
 static void draw_row(ui *u, viz_rect row, const ui_rows *rows, size_t i, bool chosen)
 {
     cairo_t *cr = u->frame.cr;
@@ -48,10 +85,12 @@ static void draw_row(ui *u, viz_rect row, const ui_rows *rows, size_t i, bool ch
         cairo_rectangle(cr, row.x + 6.0, row.y + row.h / 2.0 - 5.0, 10.0, 10.0);
         cairo_fill(cr);
     }
-    char text[UI_TEXT_MAX] = "";
-    rows->text(rows->context, i, text, sizeof text);
+    char text[2 * UI_TEXT_MAX];
+    write_row(rows, i, text, sizeof text);
     const double shift = rows->mark != NULL ? 14.0 : 0.0;
-    ui_text(u, (viz_rect){row.x + shift, row.y, row.w - shift, row.h}, text,
+    const double taken =
+        rows->share != NULL ? draw_share(u, row, rows->share(rows->context, i)) : 0.0;
+    ui_text(u, (viz_rect){row.x + shift, row.y, row.w - shift - taken, row.h}, text,
             chosen ? UI_STRONG : UI_PLAIN, 0.0);
 }
 
@@ -65,6 +104,49 @@ static void draw_bar(ui *u, viz_rect rect, double offset, double whole)
     ui_paint(u, VIZ_PAINT_MUTED);
     ui_box(u, (viz_rect){rect.x + rect.w - 6.0, at, 4.0, size}, 2.0);
     cairo_fill(u->frame.cr);
+}
+
+/* Node of row `i`; `rect` is what of the list's rectangle the row would take. */
+static void add_row(ui *u, const ui_node *list, const ui_rows *rows, size_t i, viz_rect rect,
+                    bool chosen)
+{
+    char id[UI_ID_MAX + 24];
+    char text[UI_TEXT_MAX] = "";
+    const double top = fmax(rect.y, list->rect.y);
+    const double foot = fmin(rect.y + rect.h, list->rect.y + list->rect.h);
+    rows->text(rows->context, i, text, sizeof text);
+    (void)snprintf(id, sizeof id, "%.20s.%zu", list->id, i);
+    ui_node *node = ui_add(u, id, UI_ROLE_ITEM, text, rect, list->enabled);
+    node->hidden = !(top < foot);
+    node->rect = node->hidden ? (viz_rect){list->rect.x, list->rect.y, 0.0, 0.0}
+                              : (viz_rect){rect.x, top, rect.w, foot - top};
+    node->chosen = chosen;
+    if (rows->value != NULL) {
+        rows->value(rows->context, i, node->value, sizeof node->value);
+    }
+    const double share = rows->share != NULL ? rows->share(rows->context, i) : 0.0;
+    if (share >= SHARE_LEAST) {
+        const size_t used = strlen(node->value);
+        (void)snprintf(node->value + used, sizeof node->value - used, "%s%.0f %%",
+                       used > 0 ? ", " : "", 100.0 * share);
+    }
+}
+
+static void draw_rows(ui *u, const ui_node *list, const ui_rows *rows, double offset, size_t chosen)
+{
+    const viz_rect rect = list->rect;
+    cairo_save(u->frame.cr);
+    cairo_rectangle(u->frame.cr, rect.x + 1.0, rect.y + 1.0, rect.w - 2.0, rect.h - 2.0);
+    cairo_clip(u->frame.cr);
+    for (size_t i = 0; i < rows->n; i++) {
+        const viz_rect row = {rect.x, rect.y + (double)i * ROW - offset, rect.w, ROW};
+        if (row.y + row.h > rect.y && row.y < rect.y + rect.h) {
+            draw_row(u, row, rows, i, i == chosen);
+        }
+        add_row(u, list, rows, i, row, i == chosen);
+    }
+    draw_bar(u, rect, offset, (double)rows->n * ROW);
+    cairo_restore(u->frame.cr);
 }
 
 /* Keeps the offset within the rows, and after a move the chosen row within sight. */
@@ -100,21 +182,12 @@ bool ui_list(ui *u, const char *id, viz_rect rect, const char *label, const ui_r
         *index = at < rows->n ? at : *index;
     }
     ui_face(u, node, 0.0);
-    cairo_save(u->frame.cr);
-    cairo_rectangle(u->frame.cr, rect.x + 1.0, rect.y + 1.0, rect.w - 2.0, rect.h - 2.0);
-    cairo_clip(u->frame.cr);
-    for (size_t i = (size_t)(*offset / ROW); i < rows->n && (double)i * ROW < *offset + rect.h;
-         i++) {
-        draw_row(u, (viz_rect){rect.x, rect.y + (double)i * ROW - *offset, rect.w, ROW}, rows, i,
-                 i == *index);
-    }
-    draw_bar(u, rect, *offset, (double)rows->n * ROW);
-    cairo_restore(u->frame.cr);
     node->high = rows->n > 0 ? (double)(rows->n - 1) : 0.0;
     node->now = (double)*index;
     if (*index < rows->n) {
-        rows->text(rows->context, *index, node->value, sizeof node->value);
+        write_row(rows, *index, node->value, sizeof node->value);
     }
+    draw_rows(u, node, rows, *offset, *index);
     return *index != old;
 }
 
@@ -158,7 +231,7 @@ static void popup_open(ui *u, const ui_node *node, const char *const *options, s
     u->popup.rect = (viz_rect){node->rect.x, up ? node->rect.y - h : below, node->rect.w, h};
     u->popup.options = options;
     u->popup.n = n;
-    u->popup.at = at;
+    u->popup.at = u->popup.chosen = at;
     u->popup.seen = true;
 }
 
@@ -173,6 +246,7 @@ bool ui_choice(ui *u, const char *id, viz_rect rect, const char *label, const ch
         u->popup.n = n;
         u->popup.seen = true;
         popup_ask(u, node, index);
+        u->popup.chosen = *index;
     }
     const ui_touch touch = ui_interact(u, node);
     if (!open && touch.clicked && n > 0) {
@@ -218,7 +292,7 @@ void ui_popup_draw(ui *u)
         ui_text(u, row, p->options[i], UI_PLAIN, 0.0);
         char id[UI_ID_MAX + 24];
         (void)snprintf(id, sizeof id, "%.20s.%zu", p->id, i);
-        (void)ui_add(u, id, UI_ROLE_ITEM, p->options[i], row, true);
+        ui_add(u, id, UI_ROLE_ITEM, p->options[i], row, true)->chosen = i == p->chosen;
     }
     p->options = NULL;
 }

@@ -13,6 +13,7 @@
 /* Names that are placed at most, and air on both sides of a text (that of ui_label). */
 enum { UI_MARKS_MAX = 8 };
 #define AIR 7.0
+#define AT  0.005 /* of the track */
 
 static double clamp(double x, double low, double high)
 {
@@ -72,12 +73,16 @@ static bool keys(ui *u, const ui_node *node, const ui_range *r, double *value)
     return changed;
 }
 
+/* Of a number, also one like 1e-3. What a number begins with is in the front part. */
+#define OPENING "0123456789.-+"
+#define NUMBER  OPENING "eE"
+
 /* Typing starts with the first digit, sign or point on the focused slider. */
 static void start_typing(ui *u, const ui_node *node)
 {
     const char *text = u->frame.input->text;
     if (!ui_has_focus(u, node->id) || ui_same(u->edit.id, node->id) || text[0] == '\0' ||
-        u->text_taken || strchr("0123456789.-+", text[0]) == NULL) {
+        u->text_taken || strchr(OPENING, text[0]) == NULL) {
         return;
     }
     ui_copy_id(u->edit.id, node->id);
@@ -95,7 +100,7 @@ static bool typed(ui *u, const ui_node *node, const ui_range *r, double *value)
         ui_edit_stop(u);
         return false;
     }
-    (void)ui_edit_apply(u, u->edit.text, sizeof u->edit.text, &u->edit.caret);
+    (void)ui_edit_apply(u, u->edit.text, sizeof u->edit.text, &u->edit.caret, NUMBER);
     if (!ui_focus_key(u, node->id, UI_ENTER)) {
         return false;
     }
@@ -149,14 +154,20 @@ static bool has_place(const ui_range *r, const ui_landmark *l)
     return l->at >= r->low && l->at <= r->high;
 }
 
-/* Value, unit, and the landmark nearest on the track, which names what the mark means. Returns the
- * bytes before the landmark. */
+/* The very step, or where steps are none, under the middle of the thumb. */
+static bool is_at(const ui_range *r, double landmark, double value)
+{
+    return r->step > 0.0 ? fabs(landmark - value) < 0.5 * r->step
+                         : fabs(place_of(r, landmark) - place_of(r, value)) <= AT;
+}
+
+/* Value, unit, and the landmark that it is at. Returns the bytes before the landmark. */
 static size_t describe(const ui_range *r, double value, char *out, size_t size)
 {
     const ui_landmark *near = NULL;
     for (size_t i = 0; i < r->n_landmarks; i++) {
         const ui_landmark *l = &r->landmarks[i];
-        if (has_place(r, l) && fabs(place_of(r, l->at) - place_of(r, value)) <= 0.02) {
+        if (has_place(r, l) && is_at(r, l->at, value)) {
             near = l;
         }
     }

@@ -82,6 +82,7 @@ void view_destroy(view *v)
         view_picture_release(v->steps[i]);
     }
     view_picture_release(v->picture);
+    view_attention_destroy(v->attention);
     view_basins_destroy(v->basins);
     view_orbit_destroy(v->orbit);
     view_subject_release(v->subject);

@@ -67,8 +67,13 @@ void view_settle(view *v);
 /* True while something is being computed. */
 bool view_busy(const view *v);
 
-/* The widgets of the last frame as JSON (id, role, label, value, rect, …), for tests and for those
- * who cannot see the window. The caller frees *text. */
+/* How far basins, or else the orbit strip, are that are being computed: columns of all that are
+ * wanted. False when neither is. */
+bool view_progress(const view *v, size_t *done, size_t *total);
+
+/* The widgets of the last frame, and all rows of its lists, as JSON (id, role, label, value, rect,
+ * …), for tests and for those who cannot see the window. A row that is scrolled out of sight has
+ * the rect null. The caller frees *text. */
 kern_status view_describe(const view *v, char **text, kern_error *err);
 
 #endif

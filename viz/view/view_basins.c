@@ -60,6 +60,14 @@ static void tell(const void *context, size_t index, size_t size, double *z)
                place(g->y0, g->y1, index / g->nx, g->ny), z);
 }
 
+/* The state at a corner of the range, or at a chart's rim on the way there. */
+static void take_corner(const view_token *t, double a, double b, double *z)
+{
+    const double rim = dyn_plane_rim(t->landscape->plane, a, b) * (1.0 - 1e-12);
+    const double share = rim < 1.0 ? rim : 1.0;
+    take_place(t, share * a, share * b, z);
+}
+
 /* A box whose longest side is the length that the radius of arrival is a part of. */
 static kern_status make_box(job *j, kern_error *err)
 {
@@ -72,8 +80,8 @@ static kern_status make_box(job *j, kern_error *err)
     }
     if (!t->chart) {
         const viz_lattice *g = &j->out->lattice;
-        take_place(t, g->x0, g->y0, j->ends);
-        take_place(t, g->x1, g->y1, j->ends + size);
+        take_corner(t, g->x0, g->y0, j->ends);
+        take_corner(t, g->x1, g->y1, j->ends + size);
         unit = dyn_map_distance(t->map, j->ends, j->ends + size);
     }
     for (size_t i = 0; i < size; i++) {
@@ -143,8 +151,15 @@ static kern_status rank_attractors(job *j, kern_error *err)
     return KERN_OK;
 }
 
-static int32_t label_of(const job *j, int32_t label)
+static int32_t label_of(const job *j, size_t index)
 {
+    const viz_lattice *g = &j->out->lattice;
+    const int32_t label = j->found.labels[index];
+    const double a = place(g->x0, g->x1, index % g->nx, g->nx);
+    const double b = place(g->y0, g->y1, index / g->nx, g->ny);
+    if (!dyn_plane_has(j->token->landscape->plane, a, b)) {
+        return VIEW_BASINS_OUTSIDE;
+    }
     if (label > 0) {
         const size_t rank = j->rank[label - 1];
         return rank < VIEW_BASINS_MAX ? (int32_t)rank + 1 : VIEW_BASINS_OTHERS;
@@ -169,7 +184,7 @@ static void add_class(view_basins *b, int32_t label, size_t rank)
     if (count == 0) {
         return;
     }
-    const double fraction = (double)count / (double)n;
+    const double fraction = (double)count / (double)(n - b->n_outside);
     viz_basins_format_share(share, 100.0 * fraction);
     memcpy(text, name, sizeof text);
     (void)snprintf(legend, sizeof b->legends[0], "%s, %s\xe2\x80\xaf%%", text, share);
@@ -200,6 +215,19 @@ static void add_outcome(view_basins *b, int32_t label, const char *name)
 {
     (void)snprintf(b->names[b->n_classes], sizeof b->names[0], "%s", name);
     add_class(b, label, (size_t)(-1 - label));
+}
+
+/* Places without a state: in the colour of the page, without a share of those that have one, and
+ * without an entry, whose colour would not be seen. */
+static void add_outside(view_basins *b)
+{
+    if (b->n_outside > 0) {
+        (void)snprintf(b->names[b->n_classes], sizeof b->names[0], "outside of the chart");
+        b->classes[b->n_classes] = (viz_class){.label = VIEW_BASINS_OUTSIDE,
+                                               .name = b->names[b->n_classes],
+                                               .paint = viz_paint_of(VIZ_PAINT_PAGE)};
+        b->n_classes++;
+    }
 }
 
 /* Entries for the largest attractors only, and one for all others, so that a legend stays one. */
@@ -237,6 +265,7 @@ static void add_classes(job *j)
     add_outcome(b, VIEW_BASINS_OTHERS, "further attractors");
     add_outcome(b, VIEW_BASINS_UNRESOLVED, "not settled");
     add_outcome(b, VIEW_BASINS_NOT_FINITE, "not finite");
+    add_outside(b);
 }
 
 /* Labels, and lightness by the logarithm of the steps. */
@@ -246,7 +275,8 @@ static void take_labels(job *j)
     const size_t n = b->lattice.nx * b->lattice.ny;
     for (size_t i = 0; i < n; i++) {
         const size_t steps = j->found.steps[i] > 0 ? j->found.steps[i] : 1;
-        b->labels[i] = label_of(j, j->found.labels[i]);
+        b->labels[i] = label_of(j, i);
+        b->n_outside += b->labels[i] == VIEW_BASINS_OUTSIDE ? 1 : 0;
         if (j->found.labels[i] > 0) {
             b->least = b->least == 0 || steps < b->least ? steps : b->least;
             b->most = steps > b->most ? steps : b->most;

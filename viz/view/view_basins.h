@@ -7,7 +7,8 @@
  * that is drawn; where it moves several, all tokens are. Behind a norm states are directions with
  * pinned scales (viz/view/view_token.h), so attractors are told apart by their directions and their
  * period; the rate is the settings'. They are verified (dyn/dyn_attractor.h). What did not settle
- * within the steps, and what became infinite, are classes of their own.
+ * within the steps, what became infinite, and places without a state (dyn_plane_has) are classes of
+ * their own.
  */
 #ifndef BASIN_VIEW_BASINS_H
 #define BASIN_VIEW_BASINS_H
@@ -18,10 +19,15 @@
 /* Attractors shown, those with the largest shares; further ones share a class. Those with a legend
  * of their own; the rest share an entry. */
 enum { VIEW_BASINS_NAMED = 9 };
-enum { VIEW_BASINS_MAX = 24, VIEW_BASINS_CLASSES = VIEW_BASINS_MAX + 3 };
+enum { VIEW_BASINS_MAX = 24, VIEW_BASINS_CLASSES = VIEW_BASINS_MAX + 4 };
 
 /* Labels beside those of attractors, which are 1, 2, … by falling share. */
-enum { VIEW_BASINS_OTHERS = -1, VIEW_BASINS_UNRESOLVED = -2, VIEW_BASINS_NOT_FINITE = -3 };
+enum {
+    VIEW_BASINS_OTHERS = -1,
+    VIEW_BASINS_UNRESOLVED = -2,
+    VIEW_BASINS_NOT_FINITE = -3,
+    VIEW_BASINS_OUTSIDE = -4 /* of the chart: places without a state */
+};
 
 typedef struct view_basins {
     viz_lattice lattice;
@@ -33,10 +39,10 @@ typedef struct view_basins {
     char names[VIEW_BASINS_CLASSES][64];   /* plain text: "1: period 2", … */
     char legends[VIEW_BASINS_CLASSES][96]; /* with the share, in markup; NULL in the class of an
                                               attractor without an entry */
-    double fraction[VIEW_BASINS_CLASSES];  /* of all places */
+    double fraction[VIEW_BASINS_CLASSES];  /* of all places that have a state; 0 of the others */
     size_t n_attractors;                   /* all that were found */
-    size_t n_unresolved, n_not_finite;     /* places */
-    size_t least, most;                    /* steps s₀ and s₁; 0 when nothing was arrived at */
+    size_t n_unresolved, n_not_finite, n_outside; /* places */
+    size_t least, most; /* steps s₀ and s₁; 0 when nothing was arrived at */
 } view_basins;
 
 /* `columns` × 5/8 places of the landscape's range. The outcome does not depend on the workers.

@@ -36,23 +36,10 @@ static void drop_scene(view_cache *c)
     c->key.picture = NULL;
 }
 
-static void drop_energies(view_cache *c)
-{
-    dyn_map_destroy(c->map);
-    view_subject_release(c->map_of);
-    view_picture_release(c->energies_of);
-    free(c->energies);
-    c->map = NULL;
-    c->map_of = NULL;
-    c->energies_of = NULL;
-    c->energies = NULL;
-}
-
 void view_cache_destroy(view_cache *c)
 {
     if (c != NULL) {
         drop_scene(c);
-        drop_energies(c);
         cairo_surface_destroy(c->strip);
         free(c);
     }
@@ -151,6 +138,9 @@ static bool same_ground(const view_scene_key *a, const view_scene_key *b)
 #define SIDE_WIDTH  80.0
 #define SIDE_GAP    12.0
 
+/* How far, in pixels, what is round may be off while it is soon drawn anew. */
+#define SKETCH_TOLERANCE 0.5
+
 /* ---- Making the scene and its layers --------------------------------------------------------- */
 
 /* The map alone: the panels below it are the window's own (view_frame_steps.c). */
@@ -209,6 +199,10 @@ static cairo_surface_t *make_image(const view_cache *c, unsigned layers, kern_st
         cairo_paint(cr);
     }
     cairo_scale(cr, c->key.sx, c->key.sy);
+    if (c->key.picture->sketch) {
+        cairo_set_antialias(cr, CAIRO_ANTIALIAS_FAST); /* of lines that are soon drawn anew */
+        cairo_set_tolerance(cr, SKETCH_TOLERANCE);
+    }
     *status = viz_draw_layers(cr, c->scene, c->layout, layers, NULL, err);
     if (*status == KERN_OK && (layers & VIZ_DRAW_AROUND) != 0) {
         *status = draw_side_note(c, cr, err);
@@ -404,56 +398,10 @@ double view_cache_energy(const view_cache *c, const double place[2])
 
 /* ---- Energies of the tokens ------------------------------------------------------------------ */
 
-static bool have_map(view_cache *c, view_subject *subject)
+const double *view_cache_energies(const view *v, size_t step)
 {
-    kern_error err;
-    if (c->map_of == subject) {
-        return c->energies != NULL;
-    }
-    drop_energies(c);
-    c->map_of = view_subject_keep(subject);
-    const dyn_map *map = subject->map;
-    if (map->kind->block_energies == NULL || map->block_count != subject->n ||
-        map->kind->clone(&c->map, map, &err) != KERN_OK) {
-        c->map = NULL;
-        return false;
-    }
-    c->energies = calloc(2 * subject->n, sizeof *c->energies);
-    return c->energies != NULL;
-}
-
-const double *view_cache_energies(view *v, size_t step)
-{
-    view_cache *c = v->base;
-    if (v->picture == NULL || v->picture->landscape->subject != v->subject) {
-        return NULL;
-    }
-    const view_path *path = &v->picture->landscape->path;
-    if (!have_map(c, v->subject) || step >= path->n) {
-        return NULL;
-    }
-    if (c->energies_of == v->picture && c->energies_step == step) {
-        return c->energies;
-    }
-    view_picture_release(c->energies_of);
-    c->energies_of = view_picture_keep(v->picture);
-    c->energies_step = step;
-    const size_t n = v->subject->n;
-    const double *state = path->states + step * c->map->size;
-    c->map->kind->block_energies(c->map, state, c->energies);
-    if (step > 0) {
-        c->map->kind->block_energies(c->map, state - c->map->size, c->energies + n);
-    }
-    for (size_t i = 0; step == 0 && i < n; i++) {
-        c->energies[n + i] = (double)NAN;
-    }
-    c->low_energy = HUGE_VAL;
-    c->high_energy = -HUGE_VAL;
-    for (size_t i = 0; i < n; i++) {
-        if (isfinite(c->energies[i])) {
-            c->low_energy = fmin(c->low_energy, c->energies[i]);
-            c->high_energy = fmax(c->high_energy, c->energies[i]);
-        }
-    }
-    return c->energies;
+    const view_landscape *l = v->picture != NULL ? v->picture->landscape : NULL;
+    return l != NULL && l->subject == v->subject && step < l->path.n
+               ? l->by_token + step * l->subject->n
+               : NULL;
 }

@@ -46,13 +46,6 @@ typedef struct view_cache {
     double pointer[2]; /* where it is, likewise */
     bool hovered;
     double hover[2]; /* place of the plane under the pointer; NaN off the map */
-    /* Energies of all tokens at a state. */
-    dyn_map *map;              /* a clone; NULL: none */
-    view_subject *map_of;      /* kept */
-    view_picture *energies_of; /* kept */
-    size_t energies_step;
-    double *energies; /* n of map_of, and n at the step before */
-    double low_energy, high_energy;
     /* The orbit strip's points. */
     cairo_surface_t *strip;
     const view_orbit *strip_of;
@@ -60,7 +53,8 @@ typedef struct view_cache {
     /* The dialogs. */
     view_overlay opened; /* the one shown in the frame before */
     size_t width_choice, dpi_choice;
-    size_t scrolled; /* first line of the help */
+    char replaces[VIEW_TEXT]; /* a path that is taken, as the user has been told; or empty */
+    size_t scrolled;          /* first line of the help */
 } view_cache;
 
 /* The view's cache, made when there is none yet; NULL when memory is refused. */
@@ -88,9 +82,8 @@ double view_cache_energy(const view_cache *c, const double place[2]);
 /* The range that the axes cover, or will when the field asked for is there. */
 void view_cache_range(const view *v, double range[4]);
 
-/* Energies of the subject's n tokens at the trajectory's state `step`, and behind them those at the
- * step before (NaN for step 0), kept until one of them changes; NULL where the map has none or
- * there is no picture. */
-const double *view_cache_energies(view *v, size_t step);
+/* Energies of the subject's n tokens at the trajectory's state `step`; NULL where there is no such
+ * state or no picture of the subject. */
+const double *view_cache_energies(const view *v, size_t step);
 
 #endif

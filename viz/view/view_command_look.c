@@ -4,6 +4,8 @@
  */
 #include "viz/view/view_command_runs.h"
 
+#include "viz/view/view_number.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -139,7 +141,10 @@ kern_status view_run_lock(view *v, const char *arguments, kern_error *err)
     s.low = low;
     s.high = high;
     KERN_TRY(view_change(v, &s, "", err));
-    view_say(v, false, "colours go from %.6g to %.6g", low, high);
+    char from[VIEW_NUMBER];
+    char to[VIEW_NUMBER];
+    view_say(v, false, "colours go from %s to %s", view_number(from, 6, low),
+             view_number(to, 6, high));
     return KERN_OK;
 }
 

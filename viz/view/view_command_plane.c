@@ -4,6 +4,8 @@
  */
 #include "viz/view/view_command_runs.h"
 
+#include "viz/view/view_number.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +45,11 @@ static kern_status set_range(view *v, const double range[4], const char *command
     }
     memcpy(s.range, range, sizeof s.range);
     KERN_TRY(view_change(v, &s, "range", err));
-    view_say(v, false, "range is %.4g to %.4g and %.4g to %.4g", r[0], r[1], r[2], r[3]);
+    char ends[4][VIEW_NUMBER];
+    for (size_t i = 0; i < 4; i++) {
+        (void)view_number(ends[i], 4, r[i]);
+    }
+    view_say(v, false, "range is %s to %s and %s to %s", ends[0], ends[1], ends[2], ends[3]);
     return KERN_OK;
 }
 
@@ -94,7 +100,8 @@ kern_status view_run_rotate(view *v, const char *arguments, kern_error *err)
     view_settings s = v->s;
     s.turn = remainder(s.turn + DEGREE * remainder(degrees, 360.0), 360.0 * DEGREE);
     KERN_TRY(view_change(v, &s, "turn", err));
-    view_say(v, false, "the axes are turned by %.4g\xc2\xb0", s.turn / DEGREE);
+    char angle[VIEW_NUMBER];
+    view_say(v, false, "the axes are turned by %s\xc2\xb0", view_number(angle, 4, s.turn / DEGREE));
     return KERN_OK;
 }
 
@@ -151,7 +158,9 @@ kern_status view_run_seed(view *v, const char *arguments, kern_error *err)
     s.seeds[2 * s.n_seeds + 1] = place[1];
     s.n_seeds++;
     KERN_TRY(view_change(v, &s, "", err));
-    view_say(v, false, "a trajectory starts at (%.4g, %.4g)", place[0], place[1]);
+    char at[2][VIEW_NUMBER];
+    view_say(v, false, "a trajectory starts at (%s, %s)", view_number(at[0], 4, place[0]),
+             view_number(at[1], 4, place[1]));
     return KERN_OK;
 }
 

@@ -47,6 +47,9 @@ typedef kern_status view_command_run(view *v, const char *arguments, kern_error 
 view_command_run view_run_token, view_run_step, view_run_play, view_run_pause, view_run_mode,
     view_run_toggle, view_run_lock, view_run_unlock, view_run_scale;
 
+/* view_command_tokens.c: tokens beside the chosen one */
+view_command_run view_run_also, view_run_held;
+
 /* view_command_plane.c: the plane and what part of it */
 view_command_run view_run_center, view_run_zoom, view_run_pan, view_run_rotate, view_run_fit,
     view_run_resample, view_run_seed, view_run_seeds, view_run_measure;

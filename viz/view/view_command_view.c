@@ -3,7 +3,8 @@
  * Commands of the view itself: going back, telling what is shown, panels, the end.
  */
 #include "viz/view/view_command_runs.h"
-#include "viz/viz_text.h"
+
+#include "viz/view/view_number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -63,28 +64,22 @@ static void tell_rest(const view *v, char out[VIEW_LABEL])
 /* What is shown, in a sentence. */
 kern_status view_run_say(view *v, const char *arguments, kern_error *err)
 {
-    char markup[2 * VIEW_LABEL];
-    char plain[2 * VIEW_LABEL];
+    char seen[VIEW_NOTE];
     char point[VIEW_LABEL] = "";
     char rest[VIEW_LABEL];
+    char energy[VIEW_NUMBER];
     KERN_TRY(view_args_none("say", arguments, err));
     if (v->picture == NULL) {
         return kern_raise(err, KERN_NOT_FOUND, "there is no picture yet to tell of");
     }
-    const view_landscape *l = v->picture->landscape;
-    const dyn_slice_field *f = &v->picture->field;
-    view_words_title(l, markup);
-    (void)viz_text_plain(plain, sizeof plain, markup);
-    if (v->s.step < l->path.n) {
-        (void)snprintf(point, sizeof point, "; at step %zu of %zu it is %.5g", v->s.step,
-                       l->path.n - 1, l->path.energy[v->s.step]);
+    const view_path *path = &v->picture->landscape->path;
+    view_picture_say(v->picture, seen);
+    if (v->s.step < path->n) {
+        (void)snprintf(point, sizeof point, "; at step %zu of %zu it is %s", v->s.step, path->n - 1,
+                       view_number(energy, 5, path->energy[v->s.step]));
     }
     tell_rest(v, rest);
-    view_say(
-        v, false,
-        "%.160s, plane %s about step %zu: from %.5g at (%.3g, %.3g) to %.5g at (%.3g, %.3g)%s%s",
-        plain, dyn_plane_kind_name(dyn_plane_kind_at((size_t)l->settings.plane)), l->at, f->low,
-        f->low_at[0], f->low_at[1], f->high, f->high_at[0], f->high_at[1], point, rest);
+    view_say(v, false, "%s%s%s", seen, point, rest);
     return KERN_OK;
 }
 

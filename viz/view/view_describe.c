@@ -17,9 +17,13 @@ static bool add_text(cJSON *object, const char *key, const char *text)
     return cJSON_AddStringToObject(object, key, text) != NULL;
 }
 
-/* In units of the window, which the scale of the widgets does not change. */
-static bool add_rect(cJSON *object, const viz_rect *rect, double scale)
+/* In units of the window, which the scale of the widgets does not change; null out of sight. */
+static bool add_rect(cJSON *object, const ui_node *node, double scale)
 {
+    const viz_rect *rect = &node->rect;
+    if (node->hidden) {
+        return cJSON_AddNullToObject(object, "rect") != NULL;
+    }
     const double sides[] = {scale * rect->x, scale * rect->y, scale * rect->w, scale * rect->h};
     cJSON *list = cJSON_CreateDoubleArray(sides, 4);
     if (list == NULL || !cJSON_AddItemToObject(object, "rect", list)) {
@@ -43,7 +47,10 @@ static bool add_node(cJSON *list, const ui_node *node, double scale)
         ok = add_number(object, "low", node->low) && add_number(object, "high", node->high) &&
              add_number(object, "now", node->now);
     }
-    return ok && add_rect(object, &node->rect, scale) &&
+    if (ok && node->role == UI_ROLE_ITEM) {
+        ok = cJSON_AddBoolToObject(object, "chosen", node->chosen) != NULL;
+    }
+    return ok && add_rect(object, node, scale) &&
            cJSON_AddBoolToObject(object, "enabled", node->enabled) != NULL &&
            cJSON_AddBoolToObject(object, "focused", node->focused) != NULL;
 }

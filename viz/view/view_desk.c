@@ -2,8 +2,11 @@
 #include "viz/view/view_desk.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define TEXT_SIZE 14.0
+
+enum { VIEW_DESK_LINE = 64 /* a name, or a word to choose */ };
 
 static bool tell(view_desk *d, kern_status status, const kern_error *err)
 {
@@ -17,6 +20,14 @@ bool view_desk_do(view_desk *d, const char *line)
 {
     kern_error err = {0};
     return tell(d, view_do(d->v, line, &err), &err);
+}
+
+bool view_desk_choose(view_desk *d, const char *name, const char *value)
+{
+    char line[2 * VIEW_DESK_LINE];
+    (void)snprintf(line, sizeof line, "%.*s %.*s", VIEW_DESK_LINE - 2, name, VIEW_DESK_LINE - 2,
+                   value);
+    return view_desk_do(d, line);
 }
 
 bool view_desk_set(view_desk *d, const char *name, const char *value)
@@ -50,6 +61,17 @@ void view_desk_line(view_desk *d, double x0, double y0, double x1, double y1, do
     cairo_stroke(d->cr);
 }
 
+void view_desk_focus(view_desk *d, const char *id, viz_rect rect)
+{
+    const ui_node *node = ui_find(d->u, id);
+    if (node != NULL && node->focused && ui_shows_focus(d->u)) {
+        view_desk_paint(d, viz_colour_class(0, d->v->s.dark ? VIZ_DARK : VIZ_LIGHT), 1.0);
+        cairo_rectangle(d->cr, rect.x + 1.0, rect.y + 1.0, rect.w - 2.0, rect.h - 2.0);
+        cairo_set_line_width(d->cr, 2.0);
+        cairo_stroke(d->cr);
+    }
+}
+
 void view_desk_text(view_desk *d, const char *id, viz_rect rect, const char *text, bool warning)
 {
     PangoLayout *layout = pango_cairo_create_layout(d->cr);
@@ -65,10 +87,9 @@ void view_desk_text(view_desk *d, const char *id, viz_rect rect, const char *tex
     pango_layout_set_wrap(layout, PANGO_WRAP_WORD_CHAR);
     pango_layout_set_alignment(layout, PANGO_ALIGN_CENTER);
     pango_layout_get_extents(layout, NULL, &box);
-    view_desk_paint(d,
-                    warning ? viz_colour_class(1, d->v->s.dark ? VIZ_DARK : VIZ_LIGHT)
-                            : view_desk_colour(d, VIZ_PAINT_MUTED),
-                    1.0);
+    view_desk_paint(
+        d, ui_tone_colour(warning ? UI_WARNING : UI_FAINT, d->v->s.dark ? VIZ_DARK : VIZ_LIGHT),
+        1.0);
     cairo_move_to(d->cr, rect.x, rect.y + 0.5 * (rect.h - (double)box.height / PANGO_SCALE));
     pango_cairo_show_layout(d->cr, layout);
     g_object_unref(layout);

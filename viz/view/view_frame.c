@@ -2,11 +2,13 @@
 #include "viz/view/view_frame.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define SIDE_WIDTH   238.0
 #define WORDS_HEIGHT 22.0  /* of a line of words */
 #define TWO_LINES    560.0 /* height of a window from which what is pointed at has its own line */
 #define STRIP_HEIGHT 148.0
+#define LEAST_ROOM   110.0 /* for the picture, beside a strip */
 
 /* ---- The frame ------------------------------------------------------------------------------- */
 
@@ -33,13 +35,18 @@ static void draw_parts(view_desk *d)
     const double words = on_pixel((d->h < TWO_LINES ? 1.0 : 2.0) * WORDS_HEIGHT, pixels);
     const double bottom = d->h - words;
     const double dock = on_pixel(view_frame_dock_height(d->h), pixels);
-    const double strip = d->v->s.orbit ? on_pixel(fmin(STRIP_HEIGHT, 0.25 * d->h), pixels) : 0.0;
+    const double wanted = on_pixel(fmin(STRIP_HEIGHT, 0.25 * d->h), pixels);
+    const bool has_room = bottom - dock - wanted >= LEAST_ROOM;
+    const double strip = d->v->s.orbit && has_room ? wanted : 0.0;
     const double width = d->w - side;
     const double height = bottom - dock - strip;
     view_frame_side(d, (viz_rect){0.0, 0.0, side, bottom});
     view_frame_picture(d, (viz_rect){side, 0.0, width, height});
-    if (d->v->s.orbit) {
+    if (strip > 0.0) {
         view_frame_orbit(d, (viz_rect){side, height, width, strip});
+    } else if (d->v->s.orbit) {
+        (void)snprintf(d->hint, sizeof d->hint,
+                       "no room for the orbit strip: a larger window, or Ctrl and \xe2\x88\x92");
     }
     view_frame_dock(d, (viz_rect){side, bottom - dock, width, dock});
     view_frame_words(d, (viz_rect){0.0, bottom, d->w, words});

@@ -8,6 +8,7 @@
 #define BASIN_VIEW_FRAME_H
 
 #include "viz/view/view_desk.h"
+#include "viz/view/view_number.h"
 
 /* The parts, in the order of the Tab key. */
 void view_frame_side(view_desk *d, viz_rect area);
@@ -21,9 +22,6 @@ void view_frame_over(view_desk *d);
  */
 double view_frame_dock_height(double window);
 
-/* A number of the words: few digits, with a typographic minus sign. */
-const char *view_desk_number(char out[32], double x);
-
 /* Says of a token, as the hint, its energy at the step pointed out, how far that step took it, and
  * the length of its state. */
 void view_desk_token(view_desk *d, size_t token);
@@ -33,5 +31,9 @@ void view_frame_point(view_desk *d, const ui_canvas_event *event);
 
 /* State of the trajectory under a place of the picture; SIZE_MAX when none is near. */
 size_t view_frame_state_at(const view_desk *d, double x, double y);
+
+/* The same among the trajectories of other tokens: which of the landscape's `others`, and its
+ * state; SIZE_MAX when none is near. */
+size_t view_frame_other_at(const view_desk *d, double x, double y, size_t *state);
 
 #endif

@@ -103,6 +103,7 @@ static void draw_energies(view_desk *d, viz_rect row, viz_rect words)
     }
     view_desk_paint(d, view_desk_colour(d, VIZ_PAINT_GRID), 1.0);
     view_desk_line(d, g.plot.x, g.plot.y + g.plot.h, g.plot.x + g.plot.w, g.plot.y + g.plot.h, 1.0);
+    view_desk_focus(d, "energies", row);
     const double x = graph_x(&g, (double)v->s.step);
     view_desk_paint(d, view_desk_colour(d, VIZ_PAINT_MUTED), 1.0);
     view_desk_line(d, x, row.y, x, row.y + row.h, 1.0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The orbit strip: for every rate the places, on the plane's first axis, that the token comes back
- * to, and below them the largest Lyapunov exponent. A click sets the rate, the wheel zooms.
+ * to, and below them the largest Lyapunov exponent, with that of the token's rest. A click sets the
+ * rate, the wheel zooms, and so do arrows.
  */
 #include "viz/view/view_frame.h"
 
@@ -25,7 +26,7 @@
 #define NARROWEST 1e-9 /* range of rates, of its middle */
 #define MOST      1000.0
 #define MARGIN    0.06 /* of the values, above and below */
-#define LEAST     1e-3 /* of the picture's axis, that a strip shows */
+#define LEAST     1e-3 /* of the plane's first axis, that a strip shows */
 #define ALIKE     0.5  /* of the range of both halves of a settled column, at least common */
 #define WORDS     18.0 /* a line of words at the left */
 
@@ -33,7 +34,6 @@ typedef struct strip {
     const view_orbit *orbit; /* or NULL */
     viz_rect plot, exponents;
     double from, to;
-    double axis;      /* length of the picture's first axis */
     double low, high; /* of the values of columns that have settled, or of all when none has */
 } strip;
 
@@ -58,7 +58,7 @@ static bool is_near_rest(const strip *s, size_t column)
         return false;
     }
     const double last = fabs(a[o->values - 1] - a[o->values - 2]);
-    return last <= LEAST * s->axis * -expm1(o->exponent[column]);
+    return last <= LEAST * o->span * -expm1(o->exponent[column]);
 }
 
 /* A column with a period has settled, and one about to rest. Any other has, when its values range
@@ -100,7 +100,7 @@ static void find_range(strip *s)
     s->high = range[0] <= range[1] ? range[1] : o->high;
     /* What differs by less than this is at one place of the map. */
     const double middle = 0.5 * (s->low + s->high);
-    const double half = 0.5 * fmax(s->high - s->low, LEAST * s->axis);
+    const double half = 0.5 * fmax(s->high - s->low, LEAST * o->span);
     s->low = middle - half;
     s->high = middle + half;
 }
@@ -190,6 +190,27 @@ static void draw_points(view_desk *d, const strip *s, viz_rect area)
 
 /* ---- Exponents ------------------------------------------------------------------------------- */
 
+/* ln |μ| of the token's rest at every rate, whether the orbit has come to it or left it. */
+static void draw_rest(view_desk *d, const strip *s, double low, double high)
+{
+    const view_orbit *o = s->orbit;
+    const double dashes[2] = {3.0, 3.0};
+    view_desk_paint(d, view_desk_colour(d, VIZ_PAINT_MUTED), 1.0);
+    cairo_set_line_width(d->cr, 1.2);
+    cairo_set_dash(d->cr, dashes, 2, 0.0);
+    for (size_t i = 0; i < o->columns; i++) {
+        const double rate = o->columns > 1
+                                ? o->from + (o->to - o->from) * (double)i / (double)(o->columns - 1)
+                                : o->from;
+        const double y = strip_y(s->exponents, low, high, log(o->radius[i]));
+        if (isfinite(y)) {
+            cairo_line_to(d->cr, strip_x(s, rate), y);
+        }
+    }
+    cairo_stroke(d->cr);
+    cairo_set_dash(d->cr, NULL, 0, 0.0);
+}
+
 /* Positive ones, which separate neighbours, in the colour of warnings. */
 static void draw_exponents(view_desk *d, const strip *s)
 {
@@ -210,6 +231,7 @@ static void draw_exponents(view_desk *d, const strip *s)
     cairo_save(d->cr);
     cairo_rectangle(d->cr, s->plot.x, s->exponents.y, s->plot.w, s->exponents.h);
     cairo_clip(d->cr);
+    draw_rest(d, s, low, high);
     for (int sign = 0; sign < 2; sign++) {
         double last[2] = {(double)NAN, (double)NAN};
         view_desk_paint(d, viz_colour_class(sign == 1 ? 1 : 0, theme), 1.0);
@@ -294,18 +316,25 @@ static void draw_landmarks(view_desk *d, const strip *s)
     }
 }
 
-/* Period at the rate nearest to the one chosen, in words. */
-static void describe(const view_desk *d, const strip *s, char *out, size_t size)
+/* The computed column nearest to the rate; SIZE_MAX when there is none. */
+static size_t nearest(const view_desk *d, const strip *s)
 {
     const view_orbit *o = s->orbit;
     size_t near = SIZE_MAX;
     double least = HUGE_VAL;
-    (void)snprintf(out, size, "orbits …");
     for (size_t i = 0; o != NULL && i < o->columns; i++) {
         const double distance = fabs(o->rate[i] - d->v->s.rate);
         near = distance < least ? i : near;
         least = fmin(least, distance);
     }
+    return near;
+}
+
+/* Its period in words. */
+static void describe(const strip *s, size_t near, char *out, size_t size)
+{
+    const view_orbit *o = s->orbit;
+    (void)snprintf(out, size, "orbits …");
     if (near == SIZE_MAX) {
         return;
     }
@@ -334,7 +363,7 @@ static void explain(view_desk *d)
     (void)snprintf(
         d->hint, sizeof d->hint,
         "coordinate a of token %zu at each rate, after a transient; the tokens before it "
-        "held at step %zu, scales pinned; what has not settled is cut",
+        "held at step %zu of the trained rate 1, scales pinned; what has not settled is cut",
         token, l->at);
 }
 
@@ -342,27 +371,33 @@ static void explain(view_desk *d)
 static void draw_words(view_desk *d, const strip *s, double x)
 {
     const view *v = d->v;
-    const char *const ids[] = {"strip.from", "strip.period", "strip.radius", "strip.held"};
+    const char *const ids[] = {"strip.from", "strip.held", "strip.period", "strip.radius"};
     char lines[4][64] = {"", "", "", ""};
+    bool continued = v->s.continued;
+    const size_t column = nearest(d, s);
     (void)snprintf(lines[0], sizeof lines[0], "rates %.4g to %.4g", s->from, s->to);
-    describe(d, s, lines[1], sizeof lines[1]);
-    if (v->has_landmarks && v->landmarks.found) {
-        (void)snprintf(lines[2], sizeof lines[2], "largest |μ| %.4g", v->landmarks.spectral_radius);
-    }
     if (v->picture != NULL) {
-        (void)snprintf(lines[3], sizeof lines[3], "prefix held, step %zu",
+        (void)snprintf(lines[1], sizeof lines[1], "held: rate 1, t = %zu",
                        v->picture->landscape->at);
+    }
+    describe(s, column, lines[2], sizeof lines[2]);
+    if (column != SIZE_MAX && isfinite(s->orbit->radius[column])) {
+        (void)snprintf(lines[3], sizeof lines[3], "rest: |μ| = %.4g", s->orbit->radius[column]);
     }
     double y = s->plot.y;
     for (size_t i = 0; i < 4; i++) {
         if (lines[i][0] != '\0' && y + WORDS <= s->exponents.y + 2.0) {
-            ui_label(d->u, ids[i], (viz_rect){x, y, BUTTONS, WORDS}, lines[i],
-                     i == 0 || i == 3 ? UI_FAINT : UI_PLAIN);
+            ui_label(d->u, ids[i], (viz_rect){x, y, BUTTONS + UI_GAP + TRACK, WORDS}, lines[i],
+                     i < 2 ? UI_FAINT : UI_PLAIN);
             y += WORDS;
         }
     }
+    if (ui_toggle(d->u, "continued", (viz_rect){x, s->plot.y - WORDS, BUTTONS, WORDS}, "continued",
+                  &continued)) {
+        (void)view_desk_choose(d, "continued", continued ? "on" : "off");
+    }
     ui_label(d->u, "strip.exponent", (viz_rect){x, s->exponents.y, BUTTONS, s->exponents.h},
-             "exponent", UI_FAINT);
+             "exponent; - - at rest", UI_FAINT);
 }
 
 /* ---- The pointer ----------------------------------------------------------------------------- */
@@ -387,10 +422,28 @@ static void zoom(view_desk *d, const strip *s, double x, double factor)
     }
 }
 
-static double axis_of(const view *v)
+/* A column's step along the rates, and zooming about the rate. */
+static void take_keys(view_desk *d, const strip *s)
 {
-    const dyn_slice_range *r = v->picture != NULL ? &v->picture->landscape->range : NULL;
-    return r != NULL ? r->a_high - r->a_low : 0.0;
+    static const struct {
+        ui_code code;
+        double by, factor;
+    } keys[] = {{UI_LEFT, -1.0, 1.0},
+                {UI_RIGHT, 1.0, 1.0},
+                {UI_UP, 0.0, WHEEL},
+                {UI_DOWN, 0.0, 1.0 / WHEEL}};
+    const ui_node *node = ui_find(d->u, "strip");
+    const double columns = s->orbit != NULL ? (double)s->orbit->columns : 100.0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && node != NULL && node->focused; i++) {
+        while (ui_take_key(d->u, keys[i].code, 0, false)) {
+            const double x = strip_x(s, d->v->s.rate);
+            if (keys[i].by != 0.0) {
+                set_rate(d, s, x + keys[i].by * s->plot.w / columns);
+            } else {
+                zoom(d, s, x, keys[i].factor);
+            }
+        }
+    }
 }
 
 void view_frame_orbit(view_desk *d, viz_rect area)
@@ -403,8 +456,7 @@ void view_frame_orbit(view_desk *d, viz_rect area)
                .plot = {x, area.y + HEAD, w, SHARE * h},
                .exponents = {x, area.y + HEAD + SHARE * h, w, (1.0 - SHARE) * h},
                .from = v->s.orbit_from,
-               .to = v->s.orbit_to,
-               .axis = axis_of(v)};
+               .to = v->s.orbit_to};
     char text[128];
     ui_panel(d->u, area);
     if (!(w >= 1.0 && h >= 1.0)) {
@@ -423,6 +475,7 @@ void view_frame_orbit(view_desk *d, viz_rect area)
     if (event.wheel != 0.0) {
         zoom(d, &s, event.x + whole.x, pow(WHEEL, event.wheel));
     }
+    take_keys(d, &s);
     if (event.hovered) {
         explain(d);
     }
@@ -437,4 +490,5 @@ void view_frame_orbit(view_desk *d, viz_rect area)
         draw_exponents(d, &s);
     }
     draw_landmarks(d, &s);
+    view_desk_focus(d, "strip", whole);
 }

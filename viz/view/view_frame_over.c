@@ -2,6 +2,7 @@
  *
  * What lies over the view: the palette of commands, the export dialog, and the table of keys.
  */
+#define _XOPEN_SOURCE 700
 #include "viz/view/view_frame.h"
 
 #include "viz/viz_export.h"
@@ -9,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SUGGESTIONS = 12, DPIS = 3, WIDTHS = 2 };
 
@@ -126,6 +128,19 @@ static const char *const dpi_words[DPIS] = {"300 dots per inch", "150 dots per i
                                             "600 dots per inch"};
 static const double dpis[DPIS] = {300.0, 150.0, 600.0};
 
+/* A file that is there is replaced only when the user says so once more. */
+static bool may_replace(view_desk *d)
+{
+    view_cache *c = d->c;
+    const char *path = d->v->typed;
+    if (access(path, F_OK) != 0 || strcmp(c->replaces, path) == 0) {
+        return true;
+    }
+    memcpy(c->replaces, path, sizeof c->replaces);
+    view_say(d->v, true, "%.200s is there already; once more replaces it", path);
+    return false;
+}
+
 static void export(view_desk *d)
 {
     char line[VIEW_TEXT + 64];
@@ -155,11 +170,12 @@ static void draw_export(view_desk *d)
              failed ? said : "Every figure carries the session it was made from.",
              failed ? UI_WARNING : UI_FAINT);
     const viz_rect row = ui_row(&rest, UI_ROW);
-    const bool wanted =
-        ui_button(d->u, "export.write", ui_part(row, 0, 2), "Write", v->typed[0] != '\0');
+    const bool replaces = v->typed[0] != '\0' && strcmp(d->c->replaces, v->typed) == 0;
+    const bool wanted = ui_button(d->u, "export.write", ui_part(row, 0, 2),
+                                  replaces ? "Replace" : "Write", v->typed[0] != '\0');
     if (ui_button(d->u, "export.cancel", ui_part(row, 1, 2), "Cancel", true)) {
         close_sheet(d);
-    } else if ((wanted || entered) && v->typed[0] != '\0') {
+    } else if ((wanted || entered) && v->typed[0] != '\0' && may_replace(d)) {
         export(d);
     }
 }
@@ -277,6 +293,7 @@ void view_frame_over(view_desk *d)
     if (d->c->opened != over) {
         d->c->opened = over;
         d->c->scrolled = 0;
+        d->c->replaces[0] = '\0';
         ui_focus(d->u, sheets[over].focus);
     }
     sheets[over].draw(d);

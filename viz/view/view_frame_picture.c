@@ -9,6 +9,10 @@
 #include <stdio.h>
 
 /* Logical units of a point of the page: its smallest text is then about as high as the widgets'. */
+/* A picture that fails in less has failed for want of room. */
+#define ROOM_WIDTH  300.0
+#define ROOM_HEIGHT 150.0
+
 #define ZOOM       1.5
 #define PAGE_WIDTH 380.0 /* points, below which the zoom gives way */
 
@@ -25,6 +29,9 @@ static void draw_notice(view_desk *d, viz_rect area)
         view_desk_text(d, "notice", middle, text, true);
     } else if (v->broken.status != KERN_OK) {
         view_desk_text(d, "notice", middle, v->broken.text, true);
+    } else if (d->c->why.status != KERN_OK && (area.w < ROOM_WIDTH || area.h < ROOM_HEIGHT)) {
+        view_desk_text(d, "notice", middle, "no room for the picture (Ctrl and \xe2\x88\x92)",
+                       true);
     } else if (d->c->why.status != KERN_OK) {
         view_desk_text(d, "notice", middle, d->c->why.text, true);
     } else if (v->s.token == VIEW_ALL) {
@@ -56,8 +63,8 @@ static void draw_measure(view_desk *d, viz_rect area)
         const double grey = pass == 0 ? VIZ_HALO_GREY : 1.0;
         view_desk_paint(d, (viz_rgb){grey, grey, grey}, 1.0);
         for (int k = 0; k < 2; k++) {
-            const double dx = CROSS * cos(m->direction[k]);
-            const double dy = -CROSS * sin(m->direction[k]);
+            const double dx = CROSS * cos(m->page[k]);
+            const double dy = -CROSS * sin(m->page[k]);
             view_desk_line(d, x - dx, y - dy, x + dx, y + dy, pass == 0 ? 4.0 : 1.5);
         }
     }
@@ -94,13 +101,7 @@ void view_frame_picture(view_desk *d, viz_rect area)
         view_say(v, true, "%s", err.text);
     }
     draw_measure(d, area);
-    const ui_node *node = ui_find(d->u, "field");
-    if (node != NULL && node->focused && ui_shows_focus(d->u)) {
-        view_desk_paint(d, viz_colour_class(0, v->s.dark ? VIZ_DARK : VIZ_LIGHT), 1.0);
-        cairo_rectangle(d->cr, area.x + 1.0, area.y + 1.0, area.w - 2.0, area.h - 2.0);
-        cairo_set_line_width(d->cr, 1.0);
-        cairo_stroke(d->cr);
-    }
+    view_desk_focus(d, "field", area);
     if (v->broken.status != KERN_OK) {
         draw_notice(d, (viz_rect){area.x, area.y, area.w, 48.0});
     }

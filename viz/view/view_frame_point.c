@@ -26,21 +26,41 @@ static bool is_surface(const view_desk *d)
     return d->c->scene != NULL && d->c->scene->panels[0].surface;
 }
 
-size_t view_frame_state_at(const view_desk *d, double x, double y)
+/* State of a path nearer to a place than *least, which becomes its distance; else SIZE_MAX. */
+static size_t nearest(const view_cache *c, const view_path *path, double x, double y, double *least)
 {
-    const view_cache *c = d->c;
     size_t found = SIZE_MAX;
-    double least = NEAR;
-    if (c->scene == NULL) {
-        return found;
-    }
-    const view_path *path = &c->key.picture->landscape->path;
     for (size_t t = 0; t < path->n; t++) {
         double at[2];
         if (view_cache_point(c, path->a[t], path->b[t], path->energy[t], at)) {
             const double distance = hypot(at[0] - x, at[1] - y);
-            found = distance < least ? t : found;
-            least = fmin(least, distance);
+            found = distance < *least ? t : found;
+            *least = fmin(*least, distance);
+        }
+    }
+    return found;
+}
+
+size_t view_frame_state_at(const view_desk *d, double x, double y)
+{
+    double least = NEAR;
+    return d->c->scene != NULL ? nearest(d->c, &d->c->key.picture->landscape->path, x, y, &least)
+                               : SIZE_MAX;
+}
+
+size_t view_frame_other_at(const view_desk *d, double x, double y, size_t *state)
+{
+    size_t found = SIZE_MAX;
+    double least = NEAR;
+    if (d->c->scene == NULL) {
+        return found;
+    }
+    const view_landscape *l = d->c->key.picture->landscape;
+    for (size_t i = 0; i < l->n_also; i++) {
+        const size_t t = nearest(d->c, &l->others[i], x, y, &least);
+        if (t != SIZE_MAX) {
+            found = i;
+            *state = t;
         }
     }
     return found;

@@ -4,6 +4,8 @@
  */
 #include "viz/view/view_frame.h"
 
+#include "viz/viz_plot.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +62,7 @@ static void draw_word(view_desk *d, viz_rect *rest, const char *name, const char
         at = strcmp(words[n], now) == 0 ? n : at;
     }
     if (ui_choice(d->u, name, ui_row(rest, UI_ROW), label, words, n, &at) && at < n) {
-        (void)view_desk_set(d, name, words[at]);
+        (void)view_desk_choose(d, name, words[at]);
     }
 }
 
@@ -71,6 +73,7 @@ static void draw_tool(view_desk *d, viz_rect *rest)
     size_t at = (size_t)d->c->tool;
     if (ui_choice(d->u, "pointer", ui_row(rest, UI_ROW), "pointer", words, VIEW_TOOLS, &at)) {
         d->c->tool = (view_tool)at;
+        view_say(d->v, false, "the pointer is for: %s", words[at]);
     }
 }
 
@@ -93,7 +96,7 @@ static void draw_toggles(view_desk *d, viz_rect *rest)
             row = ui_row(rest, 20.0);
         }
         if (ui_toggle(d->u, toggles[i].name, ui_part(row, i % 2, 2), toggles[i].label, &on)) {
-            (void)view_desk_set(d, toggles[i].name, on ? "on" : "off");
+            (void)view_desk_choose(d, toggles[i].name, on ? "on" : "off");
         }
     }
 }
@@ -104,8 +107,22 @@ typedef struct tokens {
     const view *v;
     const double *energies; /* at the step pointed out, or NULL */
     double low, high;
+    const double *attended; /* weights of the chosen token there, or NULL */
     size_t n;
 } tokens;
+
+/* Ends of the energies' colours. */
+static void find_ends(tokens *t)
+{
+    t->low = HUGE_VAL;
+    t->high = -HUGE_VAL;
+    for (size_t i = 0; t->energies != NULL && i < t->n; i++) {
+        if (isfinite(t->energies[i])) {
+            t->low = fmin(t->low, t->energies[i]);
+            t->high = fmax(t->high, t->energies[i]);
+        }
+    }
+}
 
 static double row_energy(const tokens *t, size_t row)
 {
@@ -119,21 +136,55 @@ static double row_energy(const tokens *t, size_t row)
     return sum;
 }
 
+/* The shape of the markers of a token that is drawn beside the chosen one; none of others. */
+static const char *shape_of(const view_settings *s, size_t token)
+{
+    static const char *const shapes[] = {[VIZ_MARKER_NONE] = "",
+                                         [VIZ_MARKER_CIRCLE] = "● ",
+                                         [VIZ_MARKER_SQUARE] = "■ ",
+                                         [VIZ_MARKER_TRIANGLE] = "▲ ",
+                                         [VIZ_MARKER_CROSS] = "✕ "};
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_also && s->token != VIEW_ALL && token != s->token; i++) {
+        if (s->also[i] == token) {
+            return shapes[viz_plot_marker(n + 1)]; /* as viz_landscape_paths.c counts them */
+        }
+        n += s->also[i] != s->token ? 1 : 0;
+    }
+    return "";
+}
+
+/* Whether a token stays where it is along the trajectory. */
+static bool is_held(const view_settings *s, size_t token)
+{
+    bool found = s->frozen && s->token != VIEW_ALL && token != s->token;
+    for (size_t i = 0; i < s->n_held; i++) {
+        found = found || s->held[i] == token;
+    }
+    return found;
+}
+
 static void token_text(void *context, size_t i, char *out, size_t size)
 {
     const tokens *t = context;
     char label[MODEL_TOKENIZER_LABEL] = "sum over all";
-    char number[24] = "";
-    char energy[48] = "";
+    char number[32] = "";
     if (i > 0) {
         view_subject_token(t->v->subject, i - 1, label, sizeof label);
-        (void)snprintf(number, sizeof number, "%zu  ", i - 1);
+        (void)snprintf(number, sizeof number, "%zu  %s", i - 1, shape_of(&t->v->s, i - 1));
     }
+    (void)snprintf(out, size, "%s%s", number, label);
+}
+
+static void token_energy(void *context, size_t i, char *out, size_t size)
+{
+    const tokens *t = context;
+    out[0] = '\0';
     if (t->energies != NULL) {
         const double e = row_energy(t, i);
-        (void)snprintf(energy, sizeof energy, "   %s%.4g", e < 0.0 ? "\xe2\x88\x92" : "", fabs(e));
+        (void)snprintf(out, size, "%s%.4g%s", e < 0.0 ? "\xe2\x88\x92" : "", fabs(e),
+                       i > 0 && is_held(&t->v->s, i - 1) ? ", held" : "");
     }
-    (void)snprintf(out, size, "%s%s%s", number, label, energy);
 }
 
 static bool token_mark(void *context, size_t i, viz_rgb *colour)
@@ -147,6 +198,39 @@ static bool token_mark(void *context, size_t i, viz_rgb *colour)
     return true;
 }
 
+static double token_share(void *context, size_t i)
+{
+    const tokens *t = context;
+    const size_t chosen = t->v->s.token;
+    return t->attended != NULL && i > 0 && i - 1 <= chosen ? t->attended[i - 1] : 0.0;
+}
+
+/* Whom the chosen token attends to at the step pointed out. */
+static const double *find_attended(const view *v)
+{
+    const view_attention *a = view_tasks_attention(v);
+    return a != NULL && v->s.token != VIEW_ALL ? view_attention_of(a, v->s.step, v->s.token) : NULL;
+}
+
+static void draw_head(view_desk *d, viz_rect row, const tokens *t)
+{
+    char head[96];
+    (void)snprintf(head, sizeof head,
+                   t->energies == NULL   ? "tokens"
+                   : t->attended == NULL ? "tokens, energies at step %zu"
+                                         : "energies, attention at step %zu",
+                   d->v->s.step);
+    ui_label(d->u, "tokens", row, head, UI_FAINT);
+}
+
+/* Puts a token into a set of the settings, or takes it out. */
+static void toggle_token(view_desk *d, const char *set, size_t token)
+{
+    char line[48];
+    (void)snprintf(line, sizeof line, "%s %zu", set, token);
+    (void)view_desk_do(d, line);
+}
+
 static void draw_tokens(view_desk *d, viz_rect rest)
 {
     view *v = d->v;
@@ -154,22 +238,32 @@ static void draw_tokens(view_desk *d, viz_rect rest)
         return;
     }
     tokens t = {.v = v, .n = v->subject->n, .energies = view_cache_energies(v, v->s.step)};
-    t.low = d->c->low_energy;
-    t.high = d->c->high_energy;
+    find_ends(&t);
+    t.attended = find_attended(v);
     size_t hovered = SIZE_MAX;
-    const ui_rows rows = {
-        .n = t.n + 1, .text = token_text, .mark = token_mark, .context = &t, .hovered = &hovered};
+    const ui_rows rows = {.n = t.n + 1,
+                          .text = token_text,
+                          .value = token_energy,
+                          .mark = token_mark,
+                          .share = token_share,
+                          .context = &t,
+                          .hovered = &hovered};
     size_t at = v->s.token == VIEW_ALL ? 0 : v->s.token + 1;
-    char head[64];
-    (void)snprintf(head, sizeof head,
-                   t.energies != NULL ? "tokens, energies at step %zu" : "tokens", v->s.step);
-    ui_label(d->u, "tokens", ui_row(&rest, 18.0), head, UI_FAINT);
-    if (ui_list(d->u, "token", rest, "token", &rows, &at)) {
+    draw_head(d, ui_row(&rest, 18.0), &t);
+    const bool moved = ui_list(d->u, "token", rest, "token", &rows, &at);
+    const bool aside = d->in->pressed && (d->in->ctrl || d->in->shift);
+    if (aside && hovered != SIZE_MAX && hovered > 0) {
+        toggle_token(d, d->in->ctrl ? "also" : "held", hovered - 1);
+    } else if (moved) {
         char value[32] = "all";
         if (at > 0) {
             (void)snprintf(value, sizeof value, "%zu", at - 1);
         }
-        (void)view_desk_set(d, "token", value);
+        (void)view_desk_choose(d, "token", value);
+    }
+    const ui_node *list = ui_find(d->u, "token");
+    if (hovered == SIZE_MAX && list != NULL && list->focused && ui_shows_focus(d->u)) {
+        hovered = at;
     }
     if (hovered != SIZE_MAX && hovered > 0) {
         view_desk_token(d, hovered - 1);

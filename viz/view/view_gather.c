@@ -64,7 +64,7 @@ bool view_gather_text(ui_input *in, const char *text)
     const size_t have = strlen(in->text);
     const size_t more = strlen(text);
     ui_key *last = in->n_keys > 0 ? &in->keys[in->n_keys - 1] : NULL;
-    if (more >= sizeof in->text) {
+    if (in->ctrl || more >= sizeof in->text) {
         return true;
     }
     if (has_button(in) || have + more >= sizeof in->text || (last != NULL && !is_letter(last))) {

@@ -23,7 +23,7 @@ bool view_gather_key(ui_input *in, const ui_key *key);
 
 /* Text belongs to the letters before it, and comes to widgets ahead of other keys. What a letter's
  * key means is taken from its text: '?' is another key with Shift on most keyboards. Text that no
- * frame has room for is lost. */
+ * frame has room for is lost, and so is that of keys with Ctrl, which some window systems send. */
 bool view_gather_text(ui_input *in, const char *text);
 
 /* The primary button ends a frame's input, so that no click is lost. */

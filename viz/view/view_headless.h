@@ -23,4 +23,8 @@ enum { VIEW_HEADLESS_FRAMES = 8 };
 kern_status view_headless_draw(view *v, int width, int height, cairo_surface_t **image,
                                kern_error *err);
 
+/* Draws one frame without input into such an image as things stand, without waiting: for measuring
+ * what a frame costs. Errors of view_frame. */
+kern_status view_headless_frame(view *v, cairo_surface_t *image, kern_error *err);
+
 #endif

@@ -187,20 +187,54 @@ static kern_status run_measure(void *context, view_turn *turn, kern_error *err)
     return KERN_OK;
 }
 
+/* The landscape at the trained rate, kept for the caller. */
+static kern_status keep_trained(view_landscape **out, const view_input *in, view_turn *turn,
+                                kern_error *err)
+{
+    view_settings s = in->s;
+    const view_landscape *shown = in->landscape;
+    if (shown->settings.rate == 1.0 && shown->held_at == shown->at) {
+        *out = view_landscape_keep(in->landscape);
+        return KERN_OK;
+    }
+    s.rate = 1.0;
+    s.follow = false;
+    s.n_seeds = s.n_also = 0;
+    return view_landscape_create(out, in->subject, &s, in->workers, view_work_cancelled, turn, err);
+}
+
 static kern_status run_landmarks(void *context, view_turn *turn, kern_error *err)
 {
     const view_input *in = &((job *)context)->in;
+    view_landscape *landscape = NULL;
     view_landmarks *landmarks = calloc(1, sizeof *landmarks);
     if (landmarks == NULL) {
         return no_memory(err);
     }
-    const kern_status status =
-        view_landmarks_find(landmarks, in->landscape, view_work_cancelled, turn, err);
+    kern_status status = keep_trained(&landscape, in, turn, err);
+    if (status == KERN_OK) {
+        status = view_landmarks_find(landmarks, landscape, view_work_cancelled, turn, err);
+        view_landscape_release(landscape);
+    }
     if (status != KERN_OK) {
         free(landmarks);
         return status;
     }
     view_work_emit(turn, landmarks, free);
+    return KERN_OK;
+}
+
+static void release_attention(void *attention)
+{
+    view_attention_destroy(attention);
+}
+
+static kern_status run_attention(void *context, view_turn *turn, kern_error *err)
+{
+    const view_input *in = &((job *)context)->in;
+    view_attention *attention = NULL;
+    KERN_TRY(view_attention_create(&attention, in->landscape, view_work_cancelled, turn, err));
+    view_work_emit(turn, attention, release_attention);
     return KERN_OK;
 }
 
@@ -220,15 +254,21 @@ static kern_status run_orbit(void *context, view_turn *turn, kern_error *err)
     const view_orbit_options options = {
         .from = in->s.orbit_from,
         .to = in->s.orbit_to,
+        .follow = in->s.continued,
         .columns = view_job_columns(VIEW_SLOT_ORBIT, in->landscape, &in->s, NULL),
         .workers = in->workers,
         .cancelled = view_work_cancelled,
         .emit = emit_orbit,
         .context = turn};
     view_orbit *orbit = NULL;
-    KERN_TRY(view_orbit_create(&orbit, in->landscape, &options, err));
-    view_work_emit(turn, orbit, release_orbit);
-    return KERN_OK;
+    view_landscape *landscape = NULL;
+    KERN_TRY(keep_trained(&landscape, in, turn, err));
+    const kern_status status = view_orbit_create(&orbit, landscape, &options, err);
+    view_landscape_release(landscape);
+    if (status == KERN_OK) {
+        view_work_emit(turn, orbit, release_orbit);
+    }
+    return status;
 }
 
 static void release_basins(void *basins)
@@ -268,8 +308,9 @@ kern_status view_job_make(view_task *out, size_t slot, const view_input *input, 
 {
     static kern_status (*const runs[VIEW_SLOTS])(void *, view_turn *, kern_error *) = {
         [VIEW_SLOT_PICTURE] = run_picture,     [VIEW_SLOT_MEASURE] = run_measure,
-        [VIEW_SLOT_LANDMARKS] = run_landmarks, [VIEW_SLOT_ORBIT] = run_orbit,
-        [VIEW_SLOT_BASINS] = run_basins,       [VIEW_SLOT_STEPS] = run_steps};
+        [VIEW_SLOT_ATTENTION] = run_attention, [VIEW_SLOT_LANDMARKS] = run_landmarks,
+        [VIEW_SLOT_ORBIT] = run_orbit,         [VIEW_SLOT_BASINS] = run_basins,
+        [VIEW_SLOT_STEPS] = run_steps};
     job *j = calloc(1, sizeof *j);
     if (j == NULL) {
         return no_memory(err);

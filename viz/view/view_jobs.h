@@ -36,9 +36,13 @@ void view_step_set_release(void *set);
 size_t view_job_columns(size_t slot, const view_landscape *landscape, const view_settings *s,
                         bool *coarse);
 
+/* Landmarks and the orbit strip are of the trained rate: their landscape is the one that the
+ * settings would have at rate 1, so that the tokens before the chosen one are held where that leads
+ * them. Another rate leaves both as they are. */
+
 /* A task for slot `slot`, to be posted there. It keeps subject and landscape by itself. Results are
- * view_picture, view_measure (free), view_landmarks (free), view_orbit, view_basins and
- * view_step_set, by slot. KERN_NO_MEMORY. */
+ * view_picture, view_measure (free), view_attention, view_landmarks (free), view_orbit, view_basins
+ * and view_step_set, by slot. KERN_NO_MEMORY. */
 kern_status view_job_make(view_task *out, size_t slot, const view_input *input, kern_error *err);
 
 #endif

@@ -68,9 +68,24 @@ static void fill(view_landmarks *out, const view_token *t, const dyn_multipliers
     }
 }
 
+/* What is to be found: landmarks, and radii in place of rates, if there are any. */
+typedef struct goal {
+    view_landmarks *out;
+    double *rates;
+    size_t n;
+} goal;
+
+static void fill_radii(const goal *g, const view_token *t, const dyn_multipliers_block *m,
+                       double radial)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        g->rates[i] =
+            dyn_chart_radius_at(m, t->map->block_zeros, t->sigma[0], radial, 1.0, g->rates[i]);
+    }
+}
+
 /* At a point that has been solved for. */
-static kern_status measure(view_landmarks *out, const view_token *t, const double *state,
-                           kern_error *err)
+static kern_status measure(const goal *g, const view_token *t, const double *state, kern_error *err)
 {
     dyn_multipliers m;
     dyn_multipliers_options o = dyn_multipliers_options_default();
@@ -82,35 +97,37 @@ static kern_status measure(view_landmarks *out, const view_token *t, const doubl
         status = view_token_check(t, err);
     }
     if (status == KERN_OK && m.status != KERN_OK) {
-        explain(out, "a %s of token %zu was found, but its multipliers were not: %s", name_point(t),
-                t->index, kern_status_gloss(m.status));
+        explain(g->out, "a %s of token %zu was found, but its multipliers were not: %s",
+                name_point(t), t->index, kern_status_gloss(m.status));
     } else if (status == KERN_OK) {
-        fill(out, t, &m.blocks[0], radial);
+        fill(g->out, t, &m.blocks[0], radial);
+        fill_radii(g, t, &m.blocks[0], radial);
     }
     dyn_multipliers_fini(&m);
     return status;
 }
 
-static kern_status find(view_landmarks *out, const view_token *t, kern_error *err)
+static kern_status find(const goal *g, const view_token *t, kern_error *err)
 {
     dyn_cascade cascade;
     const dyn_cascade_options o = dyn_cascade_options_default();
     KERN_TRY(dyn_cascade_init(&cascade, t->map, NULL, &o, err));
     kern_status status = view_token_check(t, err);
     if (status == KERN_OK && cascade.status == KERN_OK && cascade.residual <= o.tol) {
-        status = measure(out, t, cascade.state, err);
+        status = measure(g, t, cascade.state, err);
     } else if (status == KERN_OK) {
-        explain(out, "no %s of token %zu was found from here: %s (residual %.2g)", name_point(t),
+        explain(g->out, "no %s of token %zu was found from here: %s (residual %.2g)", name_point(t),
                 t->index, kern_status_gloss(cascade.status), cascade.blocks[0].residual);
     }
     dyn_cascade_fini(&cascade);
     return status;
 }
 
-kern_status view_landmarks_find(view_landmarks *out, const view_landscape *landscape,
-                                view_cancelled *cancelled, void *context, kern_error *err)
+static kern_status seek(const goal *g, const view_landscape *landscape, view_cancelled *cancelled,
+                        void *context, kern_error *err)
 {
     view_token token;
+    view_landmarks *out = g->out;
     const double none = (double)NAN;
     *out = (view_landmarks){.flip = none,
                             .ns = none,
@@ -124,7 +141,26 @@ kern_status view_landmarks_find(view_landmarks *out, const view_landscape *lands
         out->sigma = token.sigma[0];
         out->eta = model_dynamics_scalar_eta(landscape->subject->run.m);
     }
-    const kern_status status = find(out, &token, err);
+    const kern_status status = find(g, &token, err);
     view_token_fini(&token);
+    return status;
+}
+
+kern_status view_landmarks_find(view_landmarks *out, const view_landscape *landscape,
+                                view_cancelled *cancelled, void *context, kern_error *err)
+{
+    const goal g = {.out = out};
+    return seek(&g, landscape, cancelled, context, err);
+}
+
+kern_status view_landmarks_radii(double *rates, size_t n, const view_landscape *landscape,
+                                 view_cancelled *cancelled, void *context, kern_error *err)
+{
+    view_landmarks found;
+    const goal g = {.out = &found, .rates = rates, .n = n};
+    const kern_status status = seek(&g, landscape, cancelled, context, err);
+    for (size_t i = 0; i < n && !(status == KERN_OK && found.found); i++) {
+        rates[i] = (double)NAN;
+    }
     return status;
 }

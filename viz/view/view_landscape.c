@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "viz/view/view_landscape.h"
 
+#include "dyn/dyn_plane_chart.h"
 #include "kernels/kern_size.h"
 #include "viz/view/view_landscape_plane.h"
+#include "viz/view/view_landscape_rim.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_ROWS = 6 };
-
 /* Height over width of what is drawn, and air around it as a share of its size. */
 #define ASPECT 0.625
 #define AIR    1.25
+
+/* The same where a chart's rim is seen whole. */
+#define RIM_AIR 1.04
 
 /* What a long computation is told and asks. */
 typedef struct watcher {
@@ -29,28 +32,6 @@ static kern_status check(const watcher *w, kern_error *err)
 }
 
 /* ---- Paths ----------------------------------------------------------------------------------- */
-
-static kern_status path_init(view_path *p, size_t n, size_t size, kern_error *err)
-{
-    p->n = n;
-    p->states = calloc(n, size * sizeof *p->states);
-    p->a = calloc(n, PATH_ROWS * sizeof *p->a);
-    if (p->states == NULL || p->a == NULL) {
-        return kern_raise(err, KERN_NO_MEMORY, "no memory for %zu states of %zu numbers", n, size);
-    }
-    p->b = p->a + n;
-    p->energy = p->b + n;
-    p->on_plane = p->energy + n;
-    p->distance = p->on_plane + n;
-    p->residual = p->distance + n;
-    return KERN_OK;
-}
-
-static void path_fini(view_path *p)
-{
-    free(p->states);
-    free(p->a);
-}
 
 /* The states from x on, x among them as the walk's map has it. */
 static kern_status follow(const view_landscape *l, const double *x, view_path *p,
@@ -68,7 +49,7 @@ static kern_status follow(const view_landscape *l, const double *x, view_path *p
     }
     for (size_t t = 0; t < p->n && status == KERN_OK; t++) {
         if (t > 0) {
-            walk.map->kind->step(walk.map, z, z);
+            view_walk_step(&walk, z);
         }
         view_walk_leave(&walk, z, p->states + t * size);
         status = check(watch, err);
@@ -99,6 +80,10 @@ static kern_status place(view_landscape *l, view_path *p, const watcher *watch, 
         p->residual[t] = shadow.residual;
         l->held = p == &l->path ? fmax(l->held, shadow.held) : l->held;
         map->kind->block_energies(map, x, by_tokens);
+        if (p == &l->path) {
+            memcpy(l->by_token + t * whole->block_count, by_tokens,
+                   whole->block_count * sizeof *by_tokens);
+        }
         p->energy[t] =
             l->token == MODEL_SLICE_SUM ? map->kind->energy(map, x) : by_tokens[l->token];
         status = check(watch, err);
@@ -113,6 +98,20 @@ static void look_up(view_landscape *l, view_path *p)
     l->source.energies(l->source.context, 0, p->n, p->a, p->b, p->on_plane);
 }
 
+/* x = the state at the place of a seed. */
+static kern_status start_seed(const view_landscape *l, size_t i, double *x, kern_error *err)
+{
+    const double *at = l->settings.seeds + 2 * i;
+    if (!dyn_plane_has(l->plane, at[0], at[1])) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "seeds has (%.6g, %.6g), which is outside of the %s chart and has no "
+                          "state",
+                          at[0], at[1], dyn_plane_chart_word(l->plane->chart));
+    }
+    dyn_plane_point(l->plane, at[0], at[1], x);
+    return KERN_OK;
+}
+
 /* Those begun at places of the plane. */
 static kern_status follow_seeds(view_landscape *l, const watcher *watch, kern_error *err)
 {
@@ -125,8 +124,8 @@ static kern_status follow_seeds(view_landscape *l, const watcher *watch, kern_er
     for (size_t i = 0; i < l->settings.n_seeds && status == KERN_OK; i++) {
         view_path *p = &l->seeds[i];
         l->n_seeds = i + 1;
-        dyn_plane_point(l->plane, l->settings.seeds[2 * i], l->settings.seeds[2 * i + 1], x);
-        status = path_init(p, l->path.n, size, err);
+        status = start_seed(l, i, x, err);
+        status = status == KERN_OK ? view_landscape_path(p, l->path.n, size, err) : status;
         status = status == KERN_OK ? follow(l, x, p, watch, err) : status;
         status = status == KERN_OK ? place(l, p, watch, err) : status;
         if (status == KERN_OK) {
@@ -139,9 +138,8 @@ static kern_status follow_seeds(view_landscape *l, const watcher *watch, kern_er
 
 /* ---- What is drawn --------------------------------------------------------------------------- */
 
-/* Distances below this are rounding: those of states that are the centre, whose place comes from
- * inner products of `size` numbers, each off by ε of the product of the lengths at most. */
-static double find_noise(const dyn_plane *plane)
+/* Length of what moves at the centre. */
+static double find_size(const dyn_plane *plane)
 {
     double square = 0.0;
     for (size_t i = 0; i < plane->size; i++) {
@@ -149,37 +147,75 @@ static double find_noise(const dyn_plane *plane)
         square +=
             plane->moves[block] ? plane->weight[block] * plane->centre[i] * plane->centre[i] : 0.0;
     }
-    return (double)plane->size * DBL_EPSILON * sqrt(square);
+    return sqrt(square);
+}
+
+/* Distances below this are rounding: those of states that are the centre, whose place comes from
+ * inner products of `size` numbers, each off by ε of the product of the lengths at most. */
+static double find_noise(const dyn_plane *plane)
+{
+    return (double)plane->size * DBL_EPSILON * find_size(plane);
+}
+
+/* Distance of a state at an angle from the centre, in units of the sphere's radius. */
+static double find_reach(const dyn_plane *plane, double angle)
+{
+    const dyn_plane_chart_kind *chart = dyn_plane_chart_at(plane->chart);
+    return chart->inverse == NULL ? (double)INFINITY : chart->inverse(cos(angle), sin(angle), 0.0);
+}
+
+/* What states take that have a place: the part up to the angle from which on the chart draws them
+ * out. Returns the farthest one's distance, as far as that. */
+static double widen_box(const view_landscape *l, const view_path *p, double box[4])
+{
+    const double span = dyn_plane_chart_at(l->plane->chart)->span;
+    const double most = find_reach(l->plane, span);
+    double farthest = 0.0;
+    for (size_t t = 0; t < p->n; t++) {
+        if (isfinite(p->a[t]) && isfinite(p->b[t])) {
+            const double angle = dyn_plane_angle(l->plane, p->a[t], p->b[t]);
+            const double part = angle > span ? most / find_reach(l->plane, angle) : 1.0;
+            box[0] = fmin(box[0], part * p->a[t]);
+            box[1] = fmax(box[1], part * p->a[t]);
+            box[2] = fmin(box[2], part * p->b[t]);
+            box[3] = fmax(box[3], part * p->b[t]);
+            farthest = fmax(farthest, fmin(p->distance[t], most * find_size(l->plane)));
+        }
+    }
+    return farthest;
+}
+
+static double find_box(const view_landscape *l, double box[4])
+{
+    double farthest = widen_box(l, &l->path, box);
+    for (size_t i = 0; i < l->n_also; i++) {
+        farthest = fmax(farthest, widen_box(l, &l->others[i], box));
+    }
+    return farthest;
 }
 
 /* What the trajectory and the centre take, with a quarter of air, at least a tenth of the farthest
  * state's distance, or 1 where the trajectory rests at the centre; the shorter side is widened to
- * 8:5. On spheres nothing lies beyond the antipode. */
+ * 8:5. A chart that ends is shown whole rather than with more around it. */
 static void choose_range(view_landscape *l)
 {
-    const view_path *p = &l->path;
     const double *asked = l->settings.range;
     double box[4] = {0.0, 0.0, 0.0, 0.0};
-    double farthest = 0.0;
     l->custom_range = asked[0] < asked[1] && asked[2] < asked[3];
     if (l->custom_range) {
         l->range = (dyn_slice_range){asked[0], asked[1], asked[2], asked[3]};
         return;
     }
-    for (size_t t = 0; t < p->n; t++) {
-        if (isfinite(p->a[t]) && isfinite(p->b[t])) {
-            box[0] = fmin(box[0], p->a[t]);
-            box[1] = fmax(box[1], p->a[t]);
-            box[2] = fmin(box[2], p->b[t]);
-            box[3] = fmax(box[3], p->b[t]);
-            farthest = fmax(farthest, p->distance[t]);
-        }
-    }
+    const double farthest = find_box(l, box);
+    const double rim =
+        fmax(dyn_plane_rim(l->plane, 1.0, 0.0), dyn_plane_rim(l->plane, 0.0, 1.0) / ASPECT);
     const double least = farthest > find_noise(l->plane) ? 0.1 * farthest : 1.0;
-    const double half =
+    const double wide =
         fmax(fmax(0.5 * (box[1] - box[0]), 0.5 / ASPECT * (box[3] - box[2])) * AIR, least);
-    const double across = 0.5 * (box[0] + box[1]);
-    const double up = 0.5 * (box[2] + box[3]);
+    const bool whole = wide >= RIM_AIR * rim;
+    const double half = whole ? RIM_AIR * rim : wide;
+    const double across = whole ? 0.0 : 0.5 * (box[0] + box[1]);
+    const double up = whole ? 0.0 : 0.5 * (box[2] + box[3]);
     l->range =
         (dyn_slice_range){across - half, across + half, up - ASPECT * half, up + ASPECT * half};
 }
@@ -222,6 +258,26 @@ static kern_status read_token(view_landscape *l, kern_error *err)
     return KERN_OK;
 }
 
+/* Tokens that are held are others than the chosen one, and there. */
+static kern_status check_held(const view_landscape *l, kern_error *err)
+{
+    const view_settings *s = &l->settings;
+    for (size_t i = 0; i < s->n_held; i++) {
+        if (s->held[i] >= l->subject->n) {
+            return kern_raise(err, KERN_INVALID_ARGUMENT,
+                              "held has %zu; accepted are 0 to %zu, the tokens of the prompt",
+                              s->held[i], l->subject->n - 1);
+        }
+        if (s->held[i] == l->token) {
+            return kern_raise(err, KERN_INVALID_ARGUMENT,
+                              "held has %zu, the token whose trajectory is drawn, which would not "
+                              "move",
+                              s->held[i]);
+        }
+    }
+    return KERN_OK;
+}
+
 static kern_status reserve_path(view_landscape *l, kern_error *err)
 {
     const view_settings *s = &l->settings;
@@ -235,7 +291,11 @@ static kern_status reserve_path(view_landscape *l, kern_error *err)
                           "take %zu MiB",
                           l->at + 1 == n ? "at" : "steps", n - 1, most - 1, VIEW_PATH_BYTES >> 20);
     }
-    return path_init(&l->path, n, size, err);
+    l->by_token = calloc(n, l->subject->map->block_count * sizeof *l->by_token);
+    if (l->by_token == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for the energies of %zu states", n);
+    }
+    return view_landscape_path(&l->path, n, size, err);
 }
 
 /* Puts the tokens that are held where they are at the step whose field is drawn. */
@@ -254,14 +314,30 @@ static void hold_others(view_landscape *l)
     }
 }
 
+/* That of the step before, where the field follows the step. */
+static kern_status make_before(view_landscape *l, int workers, const watcher *watch,
+                               kern_error *err)
+{
+    view_settings s = l->settings;
+    if (!s.ghost || !s.follow || s.frozen || s.step == 0 || s.step >= l->path.n ||
+        l->token == MODEL_SLICE_SUM || !view_landscape_sees_others(l)) {
+        return KERN_OK;
+    }
+    s.ghost = false;
+    s.step--;
+    return view_landscape_create(&l->before, l->subject, &s, workers, watch->cancelled,
+                                 watch->context, err);
+}
+
 static kern_status make(view_landscape *l, int workers, const watcher *watch, kern_error *err)
 {
     const double *start = l->subject->map->start;
     KERN_TRY(read_token(l, err));
+    KERN_TRY(check_held(l, err));
     KERN_TRY(reserve_path(l, err));
     KERN_TRY(follow(l, start, &l->path, watch, err));
     KERN_TRY(view_landscape_frame(l, l->path.states + l->at * l->subject->map->size, err));
-    if (l->settings.frozen) {
+    if (l->settings.frozen || l->settings.n_held > 0) {
         KERN_TRY(follow(l, start, &l->path, watch, err));
     }
     KERN_TRY(view_landscape_axes(l, err));
@@ -269,7 +345,13 @@ static kern_status make(view_landscape *l, int workers, const watcher *watch, ke
     KERN_TRY(place(l, &l->path, watch, err));
     KERN_TRY(make_source(l, workers, err));
     look_up(l, &l->path);
+    KERN_TRY(view_landscape_also(l, err));
+    for (size_t i = 0; i < l->n_also; i++) {
+        look_up(l, &l->others[i]);
+    }
     choose_range(l);
+    view_landscape_trace_rim(l);
+    KERN_TRY(make_before(l, workers, watch, err));
     return follow_seeds(l, watch, err);
 }
 
@@ -278,9 +360,14 @@ static void destroy(view_landscape *l)
     model_slice_destroy(l->slice);
     dyn_slice_map_destroy(l->slice_map);
     dyn_plane_destroy(l->plane);
-    path_fini(&l->path);
+    view_landscape_path_fini(&l->path);
+    free(l->by_token);
+    view_landscape_release(l->before);
     for (size_t i = 0; i < l->n_seeds; i++) {
-        path_fini(&l->seeds[i]);
+        view_landscape_path_fini(&l->seeds[i]);
+    }
+    for (size_t i = 0; i < l->n_also; i++) {
+        view_landscape_path_fini(&l->others[i]);
     }
     view_subject_release(l->subject);
     free(l);

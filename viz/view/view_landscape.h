@@ -28,6 +28,8 @@ typedef struct view_path {
  * made of T states. */
 enum { VIEW_PCA_STATES = 1000 };
 
+enum { VIEW_RIM = 361 };
+
 typedef struct view_landscape {
     atomic_size_t holders;  /* private */
     view_subject *subject;  /* kept */
@@ -37,17 +39,28 @@ typedef struct view_landscape {
     size_t held_at; /* step of the tokens that are held: `at`, or while the field follows it, `step`
                        of the settings; axes and the moving tokens' centre stay those of `at` */
     view_path path;
-    size_t stride; /* a plane of kind pca takes every so many of its states */
+    double *by_token; /* path.n × tokens: energies of all tokens along the path */
+    size_t stride;    /* a plane of kind pca takes every so many of its states */
     size_t n_seeds;
     view_path seeds[VIEW_SEEDS_MAX];
-    size_t points[2]; /* states of a plane of kind points */
-    double held;      /* largest distance of what is held from where it is held */
+    size_t n_also; /* other tokens whose trajectories are drawn; none beside a sum over all */
+    size_t also[VIEW_TOKENS_MAX];
+    /* Their states in the chosen token's place, with the others at the centre: nearest places and
+     * what is off the plane by the same rules. `energy` is the other token's own, `on_plane` the
+     * chosen one's at that place; no states. */
+    view_path others[VIEW_TOKENS_MAX];
+    size_t points[2];              /* states of a plane of kind points */
+    struct view_landscape *before; /* that of the step before, where settings `ghost` asks for it
+                                      and it differs, else NULL; released with this one */
+    double held;                   /* largest distance of what is held from where it is held */
     dyn_plane *plane;
     dyn_plane_notes notes;
-    model_slice *slice;       /* one of these two */
-    dyn_slice_map *slice_map; /* where the energy has no reduced form */
-    dyn_slice_source source;  /* double precision */
-    dyn_slice_source sketch;  /* single precision, or the same where there is no reduced form */
+    size_t n_rim; /* VIEW_RIM where places beyond a rim have no state, else 0 */
+    double rim_a[VIEW_RIM], rim_b[VIEW_RIM]; /* the rim, closed */
+    model_slice *slice;                      /* one of these two */
+    dyn_slice_map *slice_map;                /* where the energy has no reduced form */
+    dyn_slice_source source;                 /* double precision */
+    dyn_slice_source sketch; /* single precision, or the same where there is no reduced form */
     bool custom_range;
     dyn_slice_range range; /* asked for, or what the trajectory takes, in 8:5 */
 } view_landscape;
@@ -77,12 +90,16 @@ typedef struct view_walk {
     dyn_map *map;
     double *sigma; /* by block, of a pinned map, else NULL */
     double *whole; /* workspace: a state of the subject */
+    double *still; /* a state of the map, in which tokens that are held are where they stay; or NULL
+                    */
 } view_walk;
 
 kern_status view_walk_init(view_walk *walk, const view_landscape *landscape, kern_error *err);
 void view_walk_fini(view_walk *walk);
-/* z = the map's state (map->size numbers) at x, and x = the subject's state at z, other tokens of a
- * frozen map being those of the centre. */
+/* z = the next state. */
+void view_walk_step(view_walk *walk, double *z);
+/* z = the map's state (map->size numbers) at x, but for tokens that are held, and x = the subject's
+ * state at z, other tokens of a frozen map being those of the centre. */
 void view_walk_enter(view_walk *walk, const double *x, double *z);
 void view_walk_leave(view_walk *walk, const double *z, double *x);
 

@@ -72,12 +72,19 @@ static kern_status place_axis(const view_landscape *l, const char *line, double 
         memcpy(axis + (own ? l->token * width : 0), values, n * sizeof *values);
     }
     free(values);
-    return own || n == l->plane->size
-               ? KERN_OK
-               : kern_raise(err, KERN_BAD_INPUT,
-                            "axes has a line of %zu numbers; accepted are %zu, those of a token, "
-                            "and %zu, those of all",
-                            n, width, l->plane->size);
+    if (own || n == l->plane->size) {
+        return KERN_OK;
+    }
+    if (l->token == MODEL_SLICE_SUM) {
+        return kern_raise(err, KERN_BAD_INPUT,
+                          "axes has a line of %zu numbers; accepted are %zu, those of all tokens, "
+                          "because token is all",
+                          n, l->plane->size);
+    }
+    return kern_raise(err, KERN_BAD_INPUT,
+                      "axes has a line of %zu numbers; accepted are %zu, those of a token, and "
+                      "%zu, those of all",
+                      n, width, l->plane->size);
 }
 
 static kern_status read_axes(const view_landscape *l, double *axes, kern_error *err)
@@ -103,8 +110,13 @@ static kern_status read_axes(const view_landscape *l, double *axes, kern_error *
     } else {
         *second++ = '\0';
         text[strcspn(text, "\r")] = '\0'; /* lines may end as on Windows */
+        const char *rest = second + strcspn(second, "\r\n");
+        const bool more = rest[strspn(rest, " \t\r\n")] != '\0';
         second[strcspn(second, "\r\n")] = '\0';
-        status = place_axis(l, text, axes, err);
+        status = more ? kern_raise(err, KERN_BAD_INPUT,
+                                   "axes goes on behind its second line; accepted are two lines "
+                                   "of numbers separated by commas")
+                      : place_axis(l, text, axes, err);
         status = status == KERN_OK ? place_axis(l, second, axes + l->plane->size, err) : status;
     }
     free(text);
@@ -113,37 +125,13 @@ static kern_status read_axes(const view_landscape *l, double *axes, kern_error *
 
 /* ---- The axes -------------------------------------------------------------------------------- */
 
-/* What gradients and curvatures are taken of: the model's own gradient where it has one. */
-typedef struct plane_energy {
-    dyn_plane_energy energy;
-    model_gradient *gradient; /* owned, as what follows */
-    dyn_plane_difference difference;
-    dyn_map *map;
-    double *work;
-} plane_energy;
-
-static kern_status prepare_energy(const view_landscape *l, plane_energy *e, kern_error *err)
+/* What gradients and curvatures are taken of. */
+static kern_status prepare_gradient(const view_landscape *l, model_gradient **out, kern_error *err)
 {
     const view_subject *v = l->subject;
-    if (v->h == NULL && l->token != MODEL_SLICE_SUM) {
-        KERN_TRY(model_gradient_create(&e->gradient, v->run.m, v->n, l->token, err));
-        e->energy = (dyn_plane_energy){
-            .context = e->gradient, .n_terms = MODEL_GRADIENT_TERMS, .gradient = model_gradient_at};
-        return KERN_OK;
-    }
-    e->work = calloc(v->map->size + v->n, sizeof *e->work);
-    if (e->work == NULL) {
-        return kern_raise(err, KERN_NO_MEMORY, "no memory for %zu numbers", v->map->size);
-    }
-    KERN_TRY(v->map->kind->clone(&e->map, v->map, err));
-    e->difference = (dyn_plane_difference){.map = e->map,
-                                           .plane = l->plane,
-                                           .block = l->token,
-                                           .x = e->work,
-                                           .energies = e->work + v->map->size};
-    e->energy =
-        (dyn_plane_energy){.context = &e->difference, .gradient = dyn_plane_difference_gradient};
-    return KERN_OK;
+    return v->h == NULL ? model_gradient_create(out, v->run.m, v->n, l->token, err)
+                        : model_gradient_create_layer(out, v->run.m, v->layer, v->part, v->h, v->n,
+                                                      l->token, err);
 }
 
 /* The two of the first, the last and the middle state that are not the centre's, which would leave
@@ -246,23 +234,23 @@ static kern_status turn(view_landscape *l, kern_error *err)
 
 kern_status view_landscape_axes(view_landscape *l, kern_error *err)
 {
-    plane_energy energy = {0};
+    model_gradient *gradient = NULL;
+    dyn_plane_energy energy;
     double *owned = NULL;
     dyn_plane_recipe recipe = {.kind = kind_of(l),
                                .seed = l->settings.seed,
                                .tokens = {l->token, l->settings.with},
+                               .energy = &energy,
                                .oblique = l->settings.oblique};
     kern_status status = gather(l, &recipe, &owned, err);
     if (status == KERN_OK) {
-        status = prepare_energy(l, &energy, err);
+        status = prepare_gradient(l, &gradient, err);
     }
     if (status == KERN_OK) {
-        recipe.energy = &energy.energy;
+        energy = model_gradient_energy(gradient);
         status = dyn_plane_make(l->plane, &recipe, &l->notes, err);
     }
-    model_gradient_destroy(energy.gradient);
-    dyn_map_destroy(energy.map);
-    free(energy.work);
+    model_gradient_destroy(gradient);
     free(owned);
     return status == KERN_OK ? turn(l, err) : status;
 }

@@ -72,18 +72,24 @@ static double line_angle(double x, double y)
     return turned >= PI ? 0.0 : turned;
 }
 
-/* Gradient and curvatures in an orthonormal frame (p, q) with p along the first axis: u = |u| p and
- * v = c p + s q. */
-static void measure_frame(view_measure *out, const double d[TERMS], const double gram[3])
+/* Gradient and curvatures in an orthonormal frame (p, q) with p along the first axis: ∂x/∂a = |e_a|
+ * p and ∂x/∂b = c p + s q. */
+static void measure_frame(view_measure *out, const double d[TERMS], const dyn_plane_metric *metric)
 {
+    const double *gram = metric->gram;
+    double bend[3]; /* covariant: aa, ab, bb */
+    for (size_t i = 0; i < 3; i++) {
+        bend[i] =
+            d[BEND_AA + i] - metric->bend[0][i] * d[SLOPE_A] - metric->bend[1][i] * d[SLOPE_B];
+    }
     const double length = sqrt(gram[0]);
     const double c = gram[1] / length;
     const double s = sqrt(gram[2] - c * c);
     const double gp = d[SLOPE_A] / length;
     const double gq = (d[SLOPE_B] - c * gp) / s;
-    const double pp = d[BEND_AA] / gram[0];
-    const double pq = (d[BEND_AB] / length - c * pp) / s;
-    const double qq = (d[BEND_BB] - 2.0 * c * s * pq - c * c * pp) / (s * s);
+    const double pp = bend[0] / gram[0];
+    const double pq = (bend[1] / length - c * pp) / s;
+    const double qq = (bend[2] - 2.0 * c * s * pq - c * c * pp) / (s * s);
     const double middle = 0.5 * (pp + qq);
     const double half = hypot(0.5 * (pp - qq), pq);
     /* Direction of the larger: tan 2φ = 2 pq/(pp − qq). */
@@ -93,10 +99,14 @@ static void measure_frame(view_measure *out, const double d[TERMS], const double
     out->curvature[1] = middle + half;
     out->direction[1] = line_angle(cos(large), sin(large));
     out->direction[0] = line_angle(-sin(large), cos(large));
+    for (size_t k = 0; k < 2; k++) {
+        const double up = sin(out->direction[k]) / s;
+        out->page[k] = line_angle((cos(out->direction[k]) - c * up) / length, up);
+    }
 }
 
 void view_measure_source(view_measure *out, const dyn_slice_source *source, int worker,
-                         const double gram[3], double scale, double a, double b)
+                         const dyn_plane_metric *metric, double scale, double a, double b)
 {
     const double h = FIRST * pow(DBL_EPSILON, 1.0 / 6.0) * scale;
     double as[POINTS];
@@ -114,7 +124,7 @@ void view_measure_source(view_measure *out, const dyn_slice_source *source, int 
     const double apart = choose(e[0], e + 1, h, d);
     *out = (view_measure){
         .a = a, .b = b, .energy = e[0], .slope = {d[SLOPE_A], d[SLOPE_B]}, .uncertainty = apart};
-    measure_frame(out, d, gram);
+    measure_frame(out, d, metric);
 }
 
 void view_measure_at(view_measure *out, const view_landscape *landscape, int worker, double a,
@@ -123,6 +133,7 @@ void view_measure_at(view_measure *out, const view_landscape *landscape, int wor
     const dyn_plane *plane = landscape->plane;
     const dyn_slice_range *r = &landscape->range;
     const double side = 0.5 * fmin(r->a_high - r->a_low, r->b_high - r->b_low);
+    dyn_plane_metric metric;
     double square = 0.0;
     /* What the energy sees behind a norm is the direction, which turns over the length of the
      * blocks that move; a range may be a small part of that. */
@@ -131,6 +142,6 @@ void view_measure_at(view_measure *out, const view_landscape *landscape, int wor
         square +=
             plane->moves[block] ? plane->weight[block] * plane->centre[i] * plane->centre[i] : 0.0;
     }
-    view_measure_source(out, &landscape->source, worker, plane->gram, fmax(side, sqrt(square)), a,
-                        b);
+    dyn_plane_measure(plane, a, b, &metric);
+    view_measure_source(out, &landscape->source, worker, &metric, fmax(side, sqrt(square)), a, b);
 }

@@ -2,10 +2,11 @@
  *
  * Measure: energy, gradient and curvature of the landscape at one place of the plane.
  *
- * The Hessian is that of E(a, b), in the coordinates of the plane's chart; at the centre that is
- * the second derivative along the plane, elsewhere on a sphere the chart has a share in it. Lengths
- * and angles are those of the plane's Gram matrix G, so that oblique axes give the same numbers as
- * orthonormal ones: |∇E|² = sᵀG⁻¹s for the slopes s, and curvatures are the eigenvalues of G⁻¹H.
+ * Lengths and angles are those of the surface that the chart's states make, at the place, so that a
+ * state has the same numbers on oblique and orthonormal axes and on every curved chart of a token's
+ * sphere. With the Gram matrix G and the Christoffel symbols of dyn_plane_measure: |∇E|² = sᵀG⁻¹s
+ * for the slopes s of E(a, b), and curvatures are the eigenvalues of G⁻¹H for the covariant Hessian
+ * H_ij = ∂_i∂_j E − Σ_k Γᵏ_ij ∂_k E, second derivatives along the surface's geodesics.
  */
 #ifndef BASIN_VIEW_MEASURE_H
 #define BASIN_VIEW_MEASURE_H
@@ -16,9 +17,10 @@ typedef struct view_measure {
     double a, b;
     double energy;
     double slope[2];     /* ∂E/∂a, ∂E/∂b */
-    double gradient;     /* |∇E| along the plane, in the plane's lengths */
-    double curvature[2]; /* eigenvalues of the 2 × 2 Hessian in the plane, ascending */
+    double gradient;     /* |∇E| along the surface, in the plane's lengths */
+    double curvature[2]; /* eigenvalues of the 2 × 2 Hessian, ascending */
     double direction[2]; /* angle of their eigenvectors from the first axis, in [0, π) */
+    double page[2];      /* the same as a and b are drawn, at right angles and equal units */
     double uncertainty;  /* of the curvatures, estimated from two step lengths */
 } view_measure;
 
@@ -27,11 +29,11 @@ typedef struct view_measure {
 void view_measure_at(view_measure *out, const view_landscape *landscape, int worker, double a,
                      double b);
 
-/* The same of any source on axes with the Gram matrix (⟨u,u⟩, ⟨u,v⟩, ⟨v,v⟩). `scale` is a length
+/* The same of any source at a place where lengths are those of `metric`. `scale` is a length
  * over which the energy changes, to an order of magnitude: steps h from 8 ε^(1/6) of it downwards
  * by halves are tried, about ε^(1/6) being where the error h⁴ of an extrapolated second difference
  * and its rounding ε/h² are equal, and of these the one is taken that agrees best with the next. */
 void view_measure_source(view_measure *out, const dyn_slice_source *source, int worker,
-                         const double gram[3], double scale, double a, double b);
+                         const dyn_plane_metric *metric, double scale, double a, double b);
 
 #endif

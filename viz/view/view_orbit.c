@@ -29,7 +29,8 @@ typedef struct strip {
     view_orbit *orbit;
     lane *lanes;
     int workers;
-    double *start; /* owned: where every column starts */
+    double *start; /* owned: where every column starts; behind it the push, and where one ended */
+    bool captures; /* the last state that is observed is kept as the end */
 } strip;
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -47,7 +48,7 @@ void view_orbit_destroy(view_orbit *orbit)
 static kern_status make_orbit(view_orbit **out, const view_orbit *like, kern_error *err)
 {
     const size_t n = like->columns;
-    const size_t numbers = n * (2 + like->values);
+    const size_t numbers = n * (3 + like->values);
     view_orbit *orbit = malloc(sizeof *orbit);
     double *rate = malloc(numbers * sizeof *rate);
     size_t *period = calloc(n, sizeof *period);
@@ -61,7 +62,8 @@ static kern_status make_orbit(view_orbit **out, const view_orbit *like, kern_err
     *orbit = *like;
     orbit->rate = rate;
     orbit->exponent = rate + n;
-    orbit->a = rate + 2 * n;
+    orbit->radius = rate + 2 * n;
+    orbit->a = rate + 3 * n;
     orbit->period = period;
     for (size_t i = 0; like->rate == NULL && i < numbers; i++) {
         rate[i] = (double)NAN;
@@ -100,19 +102,21 @@ static void free_lanes(strip *s)
     free(s->lanes);
 }
 
-/* The state at the centre, pushed in a direction of no meaning. */
+/* The state at the centre, and a direction of no meaning to push it. */
 static kern_status make_start(strip *s, kern_error *err)
 {
     const dyn_map *map = s->token->map;
     kern_rng *rng = kern_rng_create(1, "orbit strip", 0);
-    s->start = malloc(map->size * sizeof *s->start);
+    s->start = calloc(3 * map->size, sizeof *s->start);
     if (rng == NULL || s->start == NULL) {
         kern_rng_destroy(rng);
         return kern_raise(err, KERN_NO_MEMORY, "no memory for a state of %zu numbers", map->size);
     }
     const double length = dyn_vector_norm(map->start, map->size) / sqrt((double)map->size);
+    double *push = s->start + map->size;
     for (size_t i = 0; i < map->size; i++) {
-        s->start[i] = map->start[i] + PUSH * length * kern_rng_normal(rng);
+        push[i] = PUSH * length * kern_rng_normal(rng);
+        s->start[i] = map->start[i] + push[i];
     }
     kern_rng_destroy(rng);
     return KERN_OK;
@@ -122,7 +126,11 @@ static kern_status make_start(strip *s, kern_error *err)
 
 static double observe(void *context, int worker, const double *z)
 {
-    const strip *s = context;
+    strip *s = context;
+    const size_t size = s->token->map->size;
+    if (s->captures) {
+        memcpy(s->start + 2 * size, z, size * sizeof *z);
+    }
     lane *l = &s->lanes[worker];
     double *state = l->numbers + l->plane.size;
     dyn_plane_shadow shadow;
@@ -184,7 +192,7 @@ static kern_status compute_columns(strip *s, size_t first, size_t stride, kern_e
     o.x0 = s->start;
     o.observe = observe;
     o.observer = s;
-    o.workers = s->workers;
+    o.workers = s->captures ? 1 : s->workers;
     o.progress = goes_on;
     o.context = s;
     KERN_TRY(dyn_orbit_diagram_create(&diagram, s->token->map, &o, err));
@@ -206,9 +214,43 @@ static kern_status emit(const strip *s, kern_error *err)
     return KERN_OK;
 }
 
+static bool all_finite(const double *x, size_t n)
+{
+    bool finite = true;
+    for (size_t i = 0; i < n; i++) {
+        finite = finite && isfinite(x[i]);
+    }
+    return finite;
+}
+
+/* One column after another, each beside the end of the one before, or at the centre where that was
+ * lost. */
+static kern_status compute_following(strip *s, kern_error *err)
+{
+    const dyn_map *map = s->token->map;
+    const double *push = s->start + map->size;
+    double *end = s->start + 2 * map->size;
+    s->captures = true;
+    for (size_t i = 0; i < s->orbit->columns; i++) {
+        end[0] = (double)NAN; /* until a state is kept */
+        KERN_TRY(compute_columns(s, i, s->orbit->columns, err));
+        const double *from = all_finite(end, map->size) ? end : map->start;
+        for (size_t k = 0; k < map->size; k++) {
+            s->start[k] = from[k] + push[k];
+        }
+        if ((i + 1) % COARSE == 0) {
+            KERN_TRY(emit(s, err));
+        }
+    }
+    return KERN_OK;
+}
+
 /* Every so many columns, then those half-way between, and so on. */
 static kern_status compute(strip *s, kern_error *err)
 {
+    if (s->o->follow) {
+        return compute_following(s, err);
+    }
     size_t stride = 1;
     while (2 * stride * COARSE <= s->o->columns) {
         stride *= 2;
@@ -221,6 +263,16 @@ static kern_status compute(strip *s, kern_error *err)
     return KERN_OK;
 }
 
+/* The rest's multipliers at all rates, also those of columns that are not computed yet. */
+static kern_status find_radii(const strip *s, kern_error *err)
+{
+    for (size_t i = 0; i < s->orbit->columns; i++) {
+        s->orbit->radius[i] = rate_of(s, i);
+    }
+    return view_landmarks_radii(s->orbit->radius, s->orbit->columns, s->token->landscape,
+                                s->o->cancelled, s->o->context, err);
+}
+
 kern_status view_orbit_create(view_orbit **out, const view_landscape *landscape,
                               const view_orbit_options *options, kern_error *err)
 {
@@ -231,6 +283,7 @@ kern_status view_orbit_create(view_orbit **out, const view_landscape *landscape,
                               .values = options->values > 0 ? options->values : VALUES,
                               .from = options->from,
                               .to = options->to,
+                              .span = landscape->range.a_high - landscape->range.a_low,
                               .low = (double)NAN,
                               .high = (double)NAN};
     *out = NULL;
@@ -245,6 +298,7 @@ kern_status view_orbit_create(view_orbit **out, const view_landscape *landscape,
     kern_status status = make_orbit(&s.orbit, &empty, err);
     status = status == KERN_OK ? make_lanes(&s, err) : status;
     status = status == KERN_OK ? make_start(&s, err) : status;
+    status = status == KERN_OK ? find_radii(&s, err) : status;
     status = status == KERN_OK ? compute(&s, err) : status;
     free_lanes(&s);
     free(s.start);

@@ -29,6 +29,11 @@ typedef struct view_landmarks {
 kern_status view_landmarks_find(view_landmarks *out, const view_landscape *landscape,
                                 view_cancelled *cancelled, void *context, kern_error *err);
 
+/* Turns rates[0 … n) into the largest modulus of that equilibrium's multipliers at each rate, NaN
+ * where none was found. Errors and cost as above. */
+kern_status view_landmarks_radii(double *rates, size_t n, const view_landscape *landscape,
+                                 view_cancelled *cancelled, void *context, kern_error *err);
+
 /* One column per rate: values of coordinate a of the plane on what the orbit has come to. */
 typedef struct view_orbit {
     size_t columns, values; /* at most `values` a column */
@@ -38,6 +43,8 @@ typedef struct view_orbit {
     double *a;        /* columns × values: coordinate on the plane's first axis; NaN: none */
     size_t *period;   /* columns; 0: none up to 64 */
     double *exponent; /* columns; largest Lyapunov exponent, NaN where not known */
+    double *radius; /* columns; largest |μ| of the rest at that rate, NaN where it is not known */
+    double span;    /* of the landscape's range along the axis */
     double low, high; /* of the finite a; NaN when there is none */
 } view_orbit;
 
@@ -46,6 +53,7 @@ typedef struct view_orbit_options {
     size_t columns;
     size_t values; /* a column; 0: 48 */
     size_t settle; /* steps before them; 0: 400 */
+    bool follow;   /* start each column where the one before ended, from the smallest rate on */
     int workers;
     view_cancelled *cancelled; /* may be NULL; asked from any thread */
     /* Gets what is done, coarse columns first, each time in a copy that becomes its own; called
@@ -54,11 +62,13 @@ typedef struct view_orbit_options {
     void *context;
 } view_orbit_options;
 
-/* Columns are independent: each starts beside the state at step `at`, a thousandth of its length
- * away, so that a rest that repels is left. The outcome depends neither on the number of workers
- * nor on the order. The caller frees *out with view_orbit_destroy. KERN_INVALID_ARGUMENT unless
- * `from` and `to` are finite and there is a column; KERN_INTERRUPTED; KERN_NO_MEMORY. Cost: per
- * column settle + 2 (values + 584) steps of the token. */
+/* Each column starts beside the state at step `at`, or with `follow` beside the end of the column
+ * before; a thousandth of its length away, so that a rest that repels is left. Without `follow`
+ * columns are independent, and the outcome depends neither on the number of workers nor on the
+ * order; with it, one worker computes them. The caller frees *out with view_orbit_destroy.
+ * KERN_INVALID_ARGUMENT unless `from` and `to` are finite and there is a column; KERN_INTERRUPTED;
+ * KERN_NO_MEMORY. Cost: per column settle + 2 (values + 584) steps of the token, and once that of
+ * view_landmarks_find. */
 kern_status view_orbit_create(view_orbit **out, const view_landscape *landscape,
                               const view_orbit_options *options, kern_error *err);
 void view_orbit_destroy(view_orbit *orbit); /* NULL is ignored */

@@ -16,9 +16,11 @@ typedef struct view_picture {
     atomic_size_t holders;     /* private */
     view_landscape *landscape; /* kept */
     dyn_slice_field field;
+    double *fringe; /* its values as surfaces take them at a chart's rim; NULL without one */
     viz_contours contours;
     view_measure centre;    /* slopes and curvatures at (0, 0) */
     viz_contours quadratic; /* of the second-order model that they make, at the same levels */
+    viz_contours ghost;     /* of the landscape before, where there is one, at the same levels */
     bool sketch;            /* single precision */
 } view_picture;
 
@@ -51,6 +53,10 @@ typedef struct view_page {
 
 kern_status view_picture_scene(viz_scene **out, const view_picture *picture, const view_settings *s,
                                const view_page *page, kern_error *err);
+
+/* What is seen of the field, in a sentence without its full stop: whose energy, on which plane, and
+ * its least and largest with their places. Plain text; the same is in the scene's description. */
+void view_picture_say(const view_picture *picture, char out[VIEW_NOTE]);
 
 /* The session text for files; the caller frees it. */
 kern_status view_picture_session(char **text, const view_picture *picture, const view_settings *s,

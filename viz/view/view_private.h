@@ -6,6 +6,7 @@
 #define BASIN_VIEW_PRIVATE_H
 
 #include "viz/view/view.h"
+#include "viz/view/view_attention.h"
 #include "viz/view/view_basins.h"
 #include "viz/view/view_hash.h"
 #include "viz/view/view_measure.h"
@@ -19,6 +20,7 @@ enum { VIEW_UNDO_MAX = 200, VIEW_SAID = 512, VIEW_CACHE_MAX = 128 };
 enum {
     VIEW_SLOT_PICTURE,
     VIEW_SLOT_MEASURE,
+    VIEW_SLOT_ATTENTION,
     VIEW_SLOT_LANDMARKS,
     VIEW_SLOT_ORBIT,
     VIEW_SLOT_BASINS,
@@ -50,7 +52,8 @@ struct view {
     view_picture *picture; /* shown; NULL before the first */
     kern_error broken;     /* why there is no picture of the settings; status KERN_OK else */
     view_picture *steps[VIEW_CACHE_MAX]; /* fields by step, while `follow` */
-    double low, high; /* of the fields of all steps seen so far: the locked colour scale */
+    double low, high;          /* of the fields of all steps seen so far: the locked colour scale */
+    view_attention *attention; /* view_tasks_attention says whether it counts */
     view_basins *basins;
     view_orbit *orbit;
     view_landmarks landmarks;
@@ -129,6 +132,9 @@ bool view_tasks_take(view *v);
 
 /* Asks for the measure at a place; KERN_NOT_FOUND without a picture. */
 kern_status view_tasks_measure(view *v, double a, double b, kern_error *err);
+
+/* Whom tokens attend to along the trajectory of the picture; NULL until that is known. */
+const view_attention *view_tasks_attention(const view *v);
 
 /* Ends of the colour scale: those set, or those of the fields of all steps; equal where neither is
  * known, and then the picture's own count. */

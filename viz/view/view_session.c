@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { VERSION = 1, KEY = 64 };
+enum { VERSION = 2, KEY = 64 };
 
 #define FORMAT  "basin-session"
 #define COMMAND "basin landscape"
@@ -31,6 +31,18 @@ static kern_status add_reals(cJSON *object, const char *key, const double *value
         ok = cJSON_AddItemToArray(list, cJSON_CreateRaw(text)) != 0;
     }
     return ok ? KERN_OK : kern_raise(err, KERN_NO_MEMORY, "no memory for a session");
+}
+
+static kern_status add_sizes(cJSON *object, const view_settings *s, const view_field *field,
+                             kern_error *err)
+{
+    size_t n;
+    const size_t *own = view_settings_sizes(s, field, &n);
+    double values[VIEW_TOKENS_MAX];
+    for (size_t i = 0; i < n; i++) {
+        values[i] = (double)own[i];
+    }
+    return add_reals(object, field->name, values, n, err);
 }
 
 static kern_status add_field(cJSON *object, const view_settings *s, const view_field *field,
@@ -53,6 +65,8 @@ static kern_status add_field(cJSON *object, const view_settings *s, const view_f
     case VIEW_KIND_REALS:
         (void)view_settings_reals(s, field, &n);
         return add_reals(object, key, value, n, err);
+    case VIEW_KIND_SIZES:
+        return add_sizes(object, s, field, err);
     case VIEW_KIND_FLAG:
         return model_json_add_bool(object, key, *(const bool *)value, err);
     case VIEW_KIND_TEXT:
@@ -132,7 +146,7 @@ static void number_text(const cJSON *item, const view_field *field, char out[VIE
 static bool takes_text(const view_field *field)
 {
     return field->kind != VIEW_KIND_FLAG && field->kind != VIEW_KIND_REAL &&
-           field->kind != VIEW_KIND_REALS;
+           field->kind != VIEW_KIND_REALS && field->kind != VIEW_KIND_SIZES;
 }
 
 static kern_status read_list(view_settings *s, const view_field *field, const cJSON *list,
@@ -152,6 +166,28 @@ static kern_status read_list(view_settings *s, const view_field *field, const cJ
     return view_settings_set_reals(s, field, values, n, err);
 }
 
+/* Numbers that are not whole become a text that the setting refuses. */
+static kern_status read_sizes(view_settings *s, const view_field *field, const cJSON *list,
+                              kern_error *err)
+{
+    char text[VIEW_TEXT] = "";
+    size_t used = 0;
+    const cJSON *item;
+    if (cJSON_GetArraySize(list) == 0) {
+        return view_settings_set(s, field, field->special, err);
+    }
+    cJSON_ArrayForEach(item, list)
+    {
+        char number[VIEW_TEXT] = "?";
+        if (cJSON_IsNumber(item)) {
+            number_text(item, field, number);
+        }
+        (void)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? "," : "", number);
+        used += strlen(text + used);
+    }
+    return view_settings_set(s, field, text, err);
+}
+
 /* Sets one setting from its value in the file. */
 static kern_status read_item(view_settings *s, const view_field *field, const cJSON *item,
                              kern_error *err)
@@ -161,6 +197,8 @@ static kern_status read_item(view_settings *s, const view_field *field, const cJ
     kern_status status = KERN_OK;
     if (cJSON_IsArray(item) && field->kind == VIEW_KIND_REALS) {
         status = read_list(s, field, item, &why);
+    } else if (cJSON_IsArray(item) && field->kind == VIEW_KIND_SIZES) {
+        status = read_sizes(s, field, item, &why);
     } else if (cJSON_IsBool(item) && field->kind == VIEW_KIND_FLAG) {
         status = view_settings_set(s, field, cJSON_IsTrue(item) ? "on" : "off", &why);
     } else if (cJSON_IsString(item) && takes_text(field)) {
@@ -176,12 +214,17 @@ static kern_status read_item(view_settings *s, const view_field *field, const cJ
                                           field->name, why.text);
 }
 
-static kern_status read_settings(view_settings *s, const cJSON *settings, kern_error *err)
+/* Settings that came later than the session's version keep their defaults, which change nothing. */
+static kern_status read_settings(view_settings *s, size_t version, const cJSON *settings,
+                                 kern_error *err)
 {
     const cJSON *item;
     for (size_t i = 0; view_field_at(i) != NULL; i++) {
         const view_field *field = view_field_at(i);
         const cJSON *value = cJSON_GetObjectItemCaseSensitive(settings, field->name);
+        if (value == NULL && field->since > version) {
+            continue;
+        }
         if (value == NULL) {
             return kern_raise(err, KERN_BAD_INPUT,
                               "key \"%s\" of the session's settings is missing", field->name);
@@ -207,7 +250,8 @@ static bool is_hash(const char *text)
     return (n == 0 || n == 64) && strspn(text, "0123456789abcdef") == n;
 }
 
-static kern_status read_one(view_session *session, const cJSON *object, kern_error *err)
+static kern_status read_one(view_session *session, size_t version, const cJSON *object,
+                            kern_error *err)
 {
     static const char *const known[] = {"format", "version", "command", "model_sha256", "settings"};
     const cJSON *settings;
@@ -235,7 +279,7 @@ static kern_status read_one(view_session *session, const cJSON *object, kern_err
                           hash);
     }
     (void)snprintf(session->model_sha256, sizeof session->model_sha256, "%s", hash);
-    return read_settings(&session->settings, settings, err);
+    return read_settings(&session->settings, version, settings, err);
 }
 
 /* Keys of version 0 that say what was computed, or repeat what the model says. */
@@ -290,13 +334,13 @@ static kern_status read_object(view_session *session, const cJSON *object, kern_
                           format);
     }
     KERN_TRY(model_json_get_size(object, "version", 0, MODEL_JSON_WHOLE_MAX, &version, err));
-    if (version != VERSION) {
+    if (version < 1 || version > VERSION) {
         return kern_raise(err, KERN_BAD_INPUT,
-                          "the session is of version %zu; accepted is %d, and the flat ones before "
-                          "it",
+                          "the session is of version %zu; accepted are 1 to %d, and the flat ones "
+                          "before them",
                           version, VERSION);
     }
-    return read_one(session, object, err);
+    return read_one(session, version, object, err);
 }
 
 kern_status view_session_read(view_session *session, const char *text, kern_error *err)

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STEPS_MAX = 100000, COLUMNS_MAX = 4096 };
+enum { STEPS_MAX = 100000, COLUMNS_MAX = 4096, PANELS_MAX = 16 };
 
 #define RATE_MAX    1e3
 #define RIGHT_ANGLE 1.5707963267948966
@@ -57,6 +57,8 @@ static const char *map_word(int i)
 
 #define AT(member)  .offset = offsetof(view_settings, member)
 #define REALS_OF(m) AT(m), .count = sizeof(((view_settings *)NULL)->m) / sizeof(double)
+#define SIZES_OF(m)                                                                                \
+    AT(m), .count = VIEW_TOKENS_MAX, .n_offset = offsetof(view_settings, n_##m), .special = "none"
 
 static const view_field fields[] = {
     {"run", VIEW_KIND_TEXT, VIEW_STAGE_SUBJECT, AT(run),
@@ -71,6 +73,9 @@ static const view_field fields[] = {
      .help = "token whose energy is drawn, from 0, or all for the sum"},
     {"with", VIEW_KIND_SIZE, VIEW_STAGE_LANDSCAPE, AT(with), .high = STEPS_MAX,
      .help = "second token of a plane of tokens"},
+    {"also", VIEW_KIND_SIZES, VIEW_STAGE_LANDSCAPE, SIZES_OF(also), .high = STEPS_MAX, .since = 2,
+     .help = "tokens B,C,... whose trajectories are drawn too, at their nearest places of the "
+             "chosen token's plane"},
     {"plane", VIEW_KIND_WORD, VIEW_STAGE_LANDSCAPE, AT(plane), .word = plane_word,
      .help = "how the two axes come about"},
     {"seed", VIEW_KIND_U64, VIEW_STAGE_LANDSCAPE, AT(seed), .help = "seed of random directions"},
@@ -79,7 +84,9 @@ static const view_field fields[] = {
     {"oblique", VIEW_KIND_FLAG, VIEW_STAGE_LANDSCAPE, AT(oblique),
      .help = "keep custom axes as they are instead of making them orthonormal"},
     {"chart", VIEW_KIND_WORD, VIEW_STAGE_LANDSCAPE, AT(chart), .special = "auto",
-     .word = chart_word, .help = "flat, or geodesics at fixed length of every token"},
+     .word = chart_word,
+     .help = "flat, or every token on its sphere: along geodesics, seen from the middle or from "
+             "far away"},
     {"norm", VIEW_KIND_WORD, VIEW_STAGE_LANDSCAPE, AT(norm), .special = "auto", .word = norm_word,
      .help = "what lengths are"},
     {"at", VIEW_KIND_SIZE, VIEW_STAGE_LANDSCAPE, AT(at), .high = STEPS_MAX, .special = "last",
@@ -88,6 +95,8 @@ static const view_field fields[] = {
      .help = "steps of the trajectory; 0: twice as many as in training"},
     {"frozen", VIEW_KIND_FLAG, VIEW_STAGE_LANDSCAPE, AT(frozen),
      .help = "follow the token alone, with the others held where they are held in the field"},
+    {"held", VIEW_KIND_SIZES, VIEW_STAGE_LANDSCAPE, SIZES_OF(held), .high = STEPS_MAX, .since = 2,
+     .help = "tokens B,C,... that stay at their state of the centre while the others move"},
     {"rate", VIEW_KIND_REAL, VIEW_STAGE_LANDSCAPE, AT(rate), .low = 0, .high = RATE_MAX,
      .help = "factor on the update, or on η/σ with pinned scales; 1: as trained"},
     {"pin", VIEW_KIND_FLAG, VIEW_STAGE_LANDSCAPE, AT(pin),
@@ -102,6 +111,11 @@ static const view_field fields[] = {
      .help = "angle of the axes within the plane, radians, counterclockwise"},
     {"columns", VIEW_KIND_SIZE, VIEW_STAGE_FIELD, AT(columns), .low = 2, .high = COLUMNS_MAX,
      .help = "samples across; there are 5/8 as many rows"},
+    {"panels", VIEW_KIND_SIZE, VIEW_STAGE_WINDOW, AT(panels), .low = 1, .high = PANELS_MAX,
+     .since = 2,
+     .help =
+         "planes of random directions side by side in figures of basin landscape, of consecutive "
+         "seeds; the window shows the first"},
     {"levels", VIEW_KIND_SIZE, VIEW_STAGE_FIELD, AT(levels), .high = VIEW_LEVELS_MAX,
      .help = "contours at most, at round energies; 0 draws none"},
     {"mode", VIEW_KIND_WORD, VIEW_STAGE_SCENE, AT(mode), .word = mode_word,
@@ -123,12 +137,16 @@ static const view_field fields[] = {
      .help = "state that is pointed out on the trajectory"},
     {"follow", VIEW_KIND_FLAG, VIEW_STAGE_WINDOW, AT(follow),
      .help = "the field is that of the step pointed out"},
+    {"ghost", VIEW_KIND_FLAG, VIEW_STAGE_FIELD, AT(ghost), .since = 2,
+     .help = "with follow: faint contours of the step before, at the same energies"},
     {"orbit", VIEW_KIND_FLAG, VIEW_STAGE_WINDOW, AT(orbit),
      .help = "show the strip of the orbit diagram"},
     {"orbit-from", VIEW_KIND_REAL, VIEW_STAGE_WINDOW, AT(orbit_from), .low = 0, .high = RATE_MAX,
      .help = "smallest rate of the orbit diagram"},
     {"orbit-to", VIEW_KIND_REAL, VIEW_STAGE_WINDOW, AT(orbit_to), .low = 0, .high = RATE_MAX,
      .help = "largest rate of the orbit diagram"},
+    {"continued", VIEW_KIND_FLAG, VIEW_STAGE_WINDOW, AT(continued), .since = 2,
+     .help = "rates of the orbit diagram start where the one below ended, not all at the centre"},
     {"scale", VIEW_KIND_REAL, VIEW_STAGE_WINDOW, AT(scale), .low = 0.5, .high = 4.0,
      .help = "size of texts and widgets; 1: 100 %"},
     {"still", VIEW_KIND_FLAG, VIEW_STAGE_WINDOW, AT(still), .help = "no animation"},
@@ -194,6 +212,7 @@ void view_settings_defaults(view_settings *s)
     s->at = VIEW_LAST;
     s->rate = 1.0;
     s->columns = 256;
+    s->panels = 1;
     s->levels = 12;
     s->map = VIZ_MAP_VIRIDIS;
     s->azimuth = -0.6;

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { VIEW_TEXT = 1024, VIEW_SEEDS_MAX = 16, VIEW_LEVELS_MAX = 64 };
+enum { VIEW_TEXT = 1024, VIEW_SEEDS_MAX = 16, VIEW_TOKENS_MAX = 16, VIEW_LEVELS_MAX = 64 };
 
 /* Of `token`: the sum over all. Of `at`: the last step of training. */
 #define VIEW_ALL  SIZE_MAX
@@ -32,7 +32,9 @@ typedef struct view_settings {
     /* the plane and the trajectory */
     size_t token;
     size_t with; /* second token of a plane of two */
-    int plane;   /* place among dyn_plane_kind_at */
+    size_t n_also;
+    size_t also[VIEW_TOKENS_MAX]; /* whose trajectories are drawn beside, ascending */
+    int plane;                    /* place among dyn_plane_kind_at */
     uint64_t seed;
     char axes[VIEW_TEXT]; /* file of two vectors, of a custom plane */
     bool oblique;
@@ -41,15 +43,19 @@ typedef struct view_settings {
     size_t at;    /* step whose state is the centre and where other tokens are held */
     size_t steps; /* of the trajectory; 0: twice as many as in training */
     bool frozen;  /* the token alone moves along the trajectory */
-    double rate;  /* factor on η/σ; 1: as trained */
-    bool pin;     /* scales σ stay at those of the last trained step */
+    size_t n_held;
+    size_t held[VIEW_TOKENS_MAX]; /* stay at the centre along it, ascending */
+    double rate;                  /* factor on η/σ; 1: as trained */
+    bool pin;                     /* scales σ stay at those of the last trained step */
     size_t n_seeds;
     double seeds[2 * VIEW_SEEDS_MAX]; /* places (a, b) from which further trajectories start */
     /* what part of the plane, and how finely */
     double range[4]; /* a from … to, b from … to; all 0: what the trajectory takes */
     double turn;     /* of the axes within the plane, radians, counterclockwise */
     size_t columns;  /* of the finest field; there are 5/8 as many rows */
-    size_t levels;   /* contours at most; 0: none */
+    size_t
+        panels; /* planes of a file's figure, of seeds from `seed` on; the window has the first */
+    size_t levels; /* contours at most; 0: none */
     /* how it looks */
     int mode; /* view_mode */
     int map;  /* viz_colour_map, the colours of the field */
@@ -60,8 +66,10 @@ typedef struct view_settings {
     /* where one looks, which changes no figure */
     size_t step;                 /* that is pointed out on the trajectory */
     bool follow;                 /* the field is that of `step`, else that of `at` */
+    bool ghost;                  /* with it: the contours of the step before, too */
     bool orbit;                  /* the strip of the orbit diagram */
     double orbit_from, orbit_to; /* rates it covers */
+    bool continued;              /* each starts where the one before ended */
     double scale;                /* size of texts and widgets; 1: 100 % */
     bool still;                  /* no animation */
 } view_settings;
@@ -81,6 +89,7 @@ typedef enum view_kind {
     VIEW_KIND_U64,
     VIEW_KIND_REAL,
     VIEW_KIND_REALS, /* a fixed number of them, separated by commas */
+    VIEW_KIND_SIZES, /* a set of size_t, at most `count`, separated by commas, kept ascending */
     VIEW_KIND_FLAG,  /* "on" or "off" */
     VIEW_KIND_WORD   /* int: one of the words of `word` */
 } view_kind;
@@ -90,13 +99,15 @@ typedef struct view_field {
     view_kind kind;
     view_stage stage;
     size_t offset;
-    size_t count;        /* of REALS: room for so many */
-    size_t n_offset;     /* of REALS: where the number of pairs among them is kept; 0: all count */
+    size_t count;        /* of REALS and SIZES: room for so many */
+    size_t n_offset;     /* where the number of those that count is kept: of REALS, in pairs; 0: all
+                            count */
     double low, high;    /* of numbers; equal: any finite one */
-    const char *special; /* word for SIZE_MAX of SIZE, −1 of WORD, and for REALS that are all 0 or
-                            none ("all", "last", "auto", "none"), or NULL */
+    const char *special; /* word for SIZE_MAX of SIZE, −1 of WORD, for REALS that are all 0 or none,
+                            and for no SIZES ("all", "last", "auto", "none"), or NULL */
     const char *(*word)(int i); /* of WORD: word i, NULL behind the last */
     const char *help;
+    size_t since; /* version of sessions that has it first; 0: every one */
 } view_field;
 
 const view_field *view_field_at(size_t i); /* NULL behind the last */
@@ -112,6 +123,12 @@ kern_status view_settings_set(view_settings *s, const view_field *field, const c
 /* Sets the numbers of REALS: `n` of them, checked. KERN_INVALID_ARGUMENT. */
 kern_status view_settings_set_reals(view_settings *s, const view_field *field, const double *values,
                                     size_t n, kern_error *err);
+/* Members of SIZES; *n is how many. */
+const size_t *view_settings_sizes(const view_settings *s, const view_field *field, size_t *n);
+/* Puts a number into SIZES, or takes it out. KERN_INVALID_ARGUMENT when there are too many. */
+kern_status view_settings_toggle_size(view_settings *s, const view_field *field, size_t value,
+                                      kern_error *err);
+
 /* Those that count now; *n is how many. */
 const double *view_settings_reals(const view_settings *s, const view_field *field, size_t *n);
 

@@ -29,6 +29,12 @@ static const void *look(const view_settings *s, const view_field *field)
     return (const char *)s + field->offset;
 }
 
+/* Of REALS and SIZES: where the number of those that count is kept. */
+static size_t *count_of(view_settings *s, const view_field *field)
+{
+    return (size_t *)(void *)((char *)s + field->n_offset);
+}
+
 /* ---- What is accepted ------------------------------------------------------------------------ */
 
 /* The one that is a low and a high end of each axis. */
@@ -97,6 +103,11 @@ static kern_status refuse(const view_field *field, const char *text, kern_error 
                        field->special != NULL ? " and " : "", field->n_offset != 0 ? "up to " : "",
                        field->count);
         break;
+    case VIEW_KIND_SIZES:
+        (void)snprintf(accepted, sizeof accepted,
+                       "%s and up to %zu whole numbers up to %.12g separated by commas",
+                       field->special, field->count, field->high);
+        break;
     default:
         describe_numbers(field, accepted);
         break;
@@ -160,7 +171,7 @@ kern_status view_settings_set_reals(view_settings *s, const view_field *field, c
         memcpy(own, values, n * sizeof *own);
     }
     if (pairs) {
-        *(size_t *)(void *)((char *)s + field->n_offset) = n / 2;
+        *count_of(s, field) = n / 2;
     }
     return KERN_OK;
 }
@@ -170,6 +181,12 @@ const double *view_settings_reals(const view_settings *s, const view_field *fiel
     *n = field->n_offset == 0
              ? field->count
              : 2 * *(const size_t *)(const void *)((const char *)s + field->n_offset);
+    return look(s, field);
+}
+
+const size_t *view_settings_sizes(const view_settings *s, const view_field *field, size_t *n)
+{
+    *n = *(const size_t *)(const void *)((const char *)s + field->n_offset);
     return look(s, field);
 }
 
@@ -252,6 +269,82 @@ static kern_status set_reals(view_settings *s, const view_field *field, const ch
     return status;
 }
 
+/* Puts a number into an ascending set; false when there is no room. */
+static bool insert_size(view_settings *s, const view_field *field, size_t value)
+{
+    size_t *own = member(s, field);
+    size_t *n = count_of(s, field);
+    size_t at = 0;
+    while (at < *n && own[at] < value) {
+        at++;
+    }
+    if (at < *n && own[at] == value) {
+        return true;
+    }
+    if (*n == field->count) {
+        return false;
+    }
+    memmove(own + at + 1, own + at, (*n - at) * sizeof *own);
+    own[at] = value;
+    (*n)++;
+    return true;
+}
+
+static void clear_sizes(view_settings *s, const view_field *field)
+{
+    memset(member(s, field), 0, field->count * sizeof(size_t));
+    *count_of(s, field) = 0;
+}
+
+static kern_status too_many(const view_field *field, kern_error *err)
+{
+    return kern_raise(err, KERN_INVALID_ARGUMENT, "%s has more than %zu numbers; accepted are %zu",
+                      field->name, field->count, field->count);
+}
+
+static kern_status set_sizes(view_settings *s, const view_field *field, const char *text,
+                             kern_error *err)
+{
+    view_settings next = *s;
+    char digits[MODEL_JSON_NUMBER];
+    const char *at = text;
+    clear_sizes(&next, field);
+    while (!is_special(field, text)) {
+        const size_t n = strcspn(at, ",");
+        uint64_t value = 0;
+        (void)snprintf(digits, sizeof digits, "%.*s", (int)(n < sizeof digits ? n : 0), at);
+        if (!read_digits(digits, &value)) {
+            return refuse(field, text, err);
+        }
+        KERN_TRY(check_size(field, (size_t)value, err));
+        if (!insert_size(&next, field, (size_t)value)) {
+            return too_many(field, err);
+        }
+        if (at[n] == '\0') {
+            break;
+        }
+        at += n + 1;
+    }
+    *s = next;
+    return KERN_OK;
+}
+
+kern_status view_settings_toggle_size(view_settings *s, const view_field *field, size_t value,
+                                      kern_error *err)
+{
+    size_t *own = member(s, field);
+    size_t *n = count_of(s, field);
+    for (size_t i = 0; i < *n; i++) {
+        if (own[i] == value) {
+            memmove(own + i, own + i + 1, (*n - i - 1) * sizeof *own);
+            own[--*n] = 0;
+            return KERN_OK;
+        }
+    }
+    KERN_TRY(check_size(field, value, err));
+    return insert_size(s, field, value) ? KERN_OK : too_many(field, err);
+}
+
 static kern_status set_real(view_settings *s, const view_field *field, const char *text,
                             kern_error *err)
 {
@@ -299,8 +392,8 @@ kern_status view_settings_set(view_settings *s, const view_field *field, const c
     typedef kern_status setter(view_settings *, const view_field *, const char *, kern_error *);
     static setter *const setters[] = {
         [VIEW_KIND_TEXT] = set_text, [VIEW_KIND_SIZE] = set_whole,  [VIEW_KIND_U64] = set_whole,
-        [VIEW_KIND_REAL] = set_real, [VIEW_KIND_REALS] = set_reals, [VIEW_KIND_FLAG] = set_flag,
-        [VIEW_KIND_WORD] = set_word};
+        [VIEW_KIND_REAL] = set_real, [VIEW_KIND_REALS] = set_reals, [VIEW_KIND_SIZES] = set_sizes,
+        [VIEW_KIND_FLAG] = set_flag, [VIEW_KIND_WORD] = set_word};
     return setters[field->kind](s, field, text, err);
 }
 
@@ -323,6 +416,18 @@ static void show_reals(const view_settings *s, const view_field *field, char out
         char number[MODEL_JSON_NUMBER];
         (void)model_json_format_real(number, values[i]);
         (void)snprintf(out + used, VIEW_TEXT - used, "%s%s", i > 0 ? "," : "", number);
+        used += strlen(out + used);
+    }
+}
+
+static void show_sizes(const view_settings *s, const view_field *field, char out[VIEW_TEXT])
+{
+    size_t n;
+    size_t used = 0;
+    const size_t *values = view_settings_sizes(s, field, &n);
+    (void)snprintf(out, VIEW_TEXT, "%s", n == 0 ? field->special : "");
+    for (size_t i = 0; i < n; i++) {
+        (void)snprintf(out + used, VIEW_TEXT - used, "%s%zu", i > 0 ? "," : "", values[i]);
         used += strlen(out + used);
     }
 }
@@ -353,6 +458,9 @@ void view_settings_show(const view_settings *s, const view_field *field, char ou
     }
     case VIEW_KIND_REALS:
         show_reals(s, field, out);
+        break;
+    case VIEW_KIND_SIZES:
+        show_sizes(s, field, out);
         break;
     case VIEW_KIND_FLAG:
         (void)snprintf(out, VIEW_TEXT, "%s", *(const bool *)value ? "on" : "off");

@@ -126,6 +126,24 @@ size_t view_field_step(const view_subject *subject, const view_settings *s)
     return follows ? s->step : centre_step(subject, s);
 }
 
+/* Of an ascending set of tokens. */
+static kern_status set_fits(const view_subject *subject, const size_t *tokens, size_t n,
+                            const char *what, kern_error *err)
+{
+    return n == 0 || tokens[n - 1] < subject->n
+               ? KERN_OK
+               : kern_raise(err, KERN_INVALID_ARGUMENT,
+                            "there is no token %zu to be %s; the prompt has those from 0 to %zu",
+                            tokens[n - 1], what, subject->n - 1);
+}
+
+static void fit_set(const view_subject *subject, size_t *tokens, size_t *n)
+{
+    while (*n > 0 && tokens[*n - 1] >= subject->n) {
+        tokens[--*n] = 0;
+    }
+}
+
 kern_status view_fits(const view_subject *subject, const view_settings *s, kern_error *err)
 {
     const size_t last = view_last_step(subject, s);
@@ -141,6 +159,8 @@ kern_status view_fits(const view_subject *subject, const view_settings *s, kern_
                           "there is no token %zu to go with; the prompt has those from 0 to %zu",
                           s->with, subject->n - 1);
     }
+    KERN_TRY(set_fits(subject, s->also, s->n_also, "drawn too", err));
+    KERN_TRY(set_fits(subject, s->held, s->n_held, "held", err));
     if (s->step > last) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "there is no step %zu; the trajectory has those from 0 to %zu, and steps "
@@ -158,6 +178,8 @@ void view_fit(const view_subject *subject, view_settings *s)
     }
     s->with = s->with < subject->n ? s->with : subject->n - 1;
     s->step = s->step < last ? s->step : last;
+    fit_set(subject, s->also, &s->n_also);
+    fit_set(subject, s->held, &s->n_held);
 }
 
 /* ---- What it says of itself ------------------------------------------------------------------ */

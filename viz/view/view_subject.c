@@ -4,6 +4,7 @@
 #include "models/model_dynamics.h"
 #include "viz/view/view_hash.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,9 +22,19 @@ static kern_status open_layer(view_subject *v, kern_error *err)
     return model_layer_map_create_at(&v->map, m, v->layer, v->part, v->h, v->n, err);
 }
 
+static kern_status raise_no_energy(const model *m, kern_error *err)
+{
+    return kern_raise(err, KERN_INVALID_ARGUMENT,
+                      "a %s has no energy of its tokens; accepted are nrgpt and the layers of cem",
+                      model_config_family_name(&m->config));
+}
+
 static kern_status open_map(view_subject *v, kern_error *err)
 {
     const model *m = v->run.m;
+    if (!model_config_is_stack(&m->config) && m->config.family != MODEL_NRGPT) {
+        return raise_no_energy(m, err);
+    }
     if (model_config_is_stack(&m->config)) {
         KERN_TRY(open_layer(v, err));
     } else if (v->layer != 0) {
@@ -34,12 +45,7 @@ static kern_status open_map(view_subject *v, kern_error *err)
         v->trained = m->config.n_layer;
         KERN_TRY(model_dynamics_create(&v->map, m, v->ids, v->n, err));
     }
-    return v->map->kind->block_energies != NULL
-               ? KERN_OK
-               : kern_raise(err, KERN_INVALID_ARGUMENT,
-                            "a %s has no energy of its tokens; accepted are nrgpt and the layers "
-                            "of cem",
-                            model_config_family_name(&m->config));
+    return v->map->kind->block_energies != NULL ? KERN_OK : raise_no_energy(m, err);
 }
 
 /* ---- A run, or a file of weights ---------------------------------------------------------------
@@ -163,7 +169,9 @@ void view_subject_token(const view_subject *subject, size_t token, char *out, si
 {
     char label[MODEL_TOKENIZER_LABEL] = "?";
     if (token < subject->n && subject->ids == NULL) {
-        (void)snprintf(label, sizeof label, "x = %.2f", subject->points.x[token]);
+        const double x = subject->points.x[token];
+        (void)snprintf(label, sizeof label, "x = %s%.2f", x <= -0.005 ? "\xe2\x88\x92" : "",
+                       fabs(x));
     } else if (token < subject->n) {
         model_tokenizer_label(&subject->run.run.tokenizer, subject->ids[token], label);
     }

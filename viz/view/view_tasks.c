@@ -3,6 +3,7 @@
  * What is computed when the settings change, and what becomes of it.
  */
 #include "viz/view/view_jobs.h"
+#include "viz/view/view_number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -43,6 +44,30 @@ static bool is_finer(const view *v, size_t slot)
                view_job_columns(slot, v->picture->landscape, &v->asked[slot], NULL);
 }
 
+/* Whether two settings follow the same trajectory to the same plane, wherever one looks at it. */
+static bool same_path(const view *v, const view_settings *a, const view_settings *b)
+{
+    view_settings now = *b;
+    now.columns = a->columns;
+    now.levels = a->levels;
+    now.follow = a->follow;
+    now.step = a->step;
+    return !differ_up_to(v, a, &now, VIEW_STAGE_LANDSCAPE);
+}
+
+/* Whether two settings have the same orbit strip and landmarks, but for the rates it covers: they
+ * are of the trained rate and of the centre (view_jobs.h), whatever else is drawn. */
+static bool same_rest(const view *v, const view_settings *a, const view_settings *b)
+{
+    view_settings now = *b;
+    now.rate = a->rate;
+    now.n_seeds = a->n_seeds;
+    memcpy(now.seeds, a->seeds, sizeof now.seeds);
+    now.n_also = a->n_also;
+    memcpy(now.also, a->also, sizeof now.also);
+    return same_path(v, a, &now);
+}
+
 /* Whether the settings ask of a slot's work other than what it was posted for. */
 static bool is_outdated(const view *v, size_t slot)
 {
@@ -53,16 +78,14 @@ static bool is_outdated(const view *v, size_t slot)
     }
     now.columns = then->columns;
     now.levels = then->levels;
-    if (slot == VIEW_SLOT_LANDMARKS || slot == VIEW_SLOT_ORBIT) {
-        now.follow = then->follow; /* they are of the step of the centre */
-        now.step = then->step;
-    }
     switch (slot) {
+    case VIEW_SLOT_ATTENTION:
+        return !same_path(v, then, &now);
     case VIEW_SLOT_LANDMARKS:
-        return differ_up_to(v, then, &now, VIEW_STAGE_LANDSCAPE);
+        return !same_rest(v, then, &now);
     case VIEW_SLOT_ORBIT:
         return now.orbit_from != then->orbit_from || now.orbit_to != then->orbit_to ||
-               differ_up_to(v, then, &now, VIEW_STAGE_LANDSCAPE);
+               now.continued != then->continued || !same_rest(v, then, &now);
     case VIEW_SLOT_STEPS:
         now.step = then->step;
         return differ_up_to(v, then, &now, VIEW_STAGE_FIELD);
@@ -74,6 +97,7 @@ static bool is_outdated(const view *v, size_t slot)
 static bool is_wanted(const view *v, size_t slot)
 {
     switch (slot) {
+    case VIEW_SLOT_ATTENTION:
     case VIEW_SLOT_LANDMARKS:
         return true;
     case VIEW_SLOT_ORBIT:
@@ -159,15 +183,14 @@ static void forget_steps(view *v)
 static void forget_findings(view *v)
 {
     view_settings now = v->s;
-    now.rate = v->shown.rate; /* equilibria and orbits are those of every rate */
-    now.pin = v->shown.pin;
+    now.pin = v->shown.pin; /* pinned or not, they stay until others are there */
     if (differ_up_to(v, &v->shown, &v->s, VIEW_STAGE_LANDSCAPE)) {
         v->has_measure = false;
         view_basins_destroy(v->basins);
         v->basins = NULL;
         v->has_asked[VIEW_SLOT_BASINS] = false;
     }
-    if (differ_up_to(v, &v->shown, &now, VIEW_STAGE_LANDSCAPE)) {
+    if (!same_rest(v, &v->shown, &now)) {
         v->has_landmarks = false;
         v->has_asked[VIEW_SLOT_LANDMARKS] = false;
         view_orbit_destroy(v->orbit);
@@ -220,15 +243,16 @@ static size_t last_cached(const view *v)
 {
     const size_t last = view_last_step(v->subject, &v->s);
     const double path = (double)(last + 1) * (double)v->subject->map->size * sizeof(double);
-    const double room = CACHE_BYTES / (path * (double)(v->s.n_seeds + 1));
+    const double paths = (double)(v->s.n_seeds + 1) * (v->s.ghost ? 2.0 : 1.0);
+    const double room = CACHE_BYTES / (path * paths);
     return room < (double)last ? (size_t)room : last;
 }
 
 /* What is drawn beside the picture, on the landscape of the picture. */
 static void post_others(view *v)
 {
-    static const size_t slots[] = {VIEW_SLOT_LANDMARKS, VIEW_SLOT_ORBIT, VIEW_SLOT_BASINS,
-                                   VIEW_SLOT_STEPS};
+    static const size_t slots[] = {VIEW_SLOT_ATTENTION, VIEW_SLOT_LANDMARKS, VIEW_SLOT_ORBIT,
+                                   VIEW_SLOT_BASINS, VIEW_SLOT_STEPS};
     const bool ready = v->picture != NULL && !v->awaiting;
     for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
         const size_t slot = slots[i];
@@ -281,6 +305,14 @@ kern_status view_tasks_measure(view *v, double a, double b, kern_error *err)
     return KERN_OK;
 }
 
+const view_attention *view_tasks_attention(const view *v)
+{
+    const view_attention *a = v->attention;
+    const bool there = a != NULL && v->subject != NULL && v->picture != NULL &&
+                       v->picture->landscape->subject == v->subject;
+    return there && same_path(v, &a->settings, &v->picture->landscape->settings) ? a : NULL;
+}
+
 /* ---- Taking ---------------------------------------------------------------------------------- */
 
 static void take_measure(view *v, void *result)
@@ -289,11 +321,29 @@ static void take_measure(view *v, void *result)
     v->has_measure = true;
     free(result);
     const view_measure *m = &v->measure;
+    char at[2][VIEW_NUMBER];
+    char energy[VIEW_NUMBER];
+    char curved[2][VIEW_NUMBER];
+    char apart[VIEW_NUMBER];
+    if (v->picture != NULL && !dyn_plane_has(v->picture->landscape->plane, m->a, m->b)) {
+        view_say(v, false, "(%s, %s) is outside of the chart and has no state",
+                 view_number(at[0], 4, m->a), view_number(at[1], 4, m->b));
+        return;
+    }
     view_say(v, false,
-             "at (%.4g, %.4g): E = %.8g, |\xe2\x88\x87"
-             "E| = %.4g, curvatures %.4g and %.4g "
-             "\xc2\xb1 %.1g",
-             m->a, m->b, m->energy, m->gradient, m->curvature[0], m->curvature[1], m->uncertainty);
+             "at (%s, %s): E = %s, |\xe2\x88\x87"
+             "E| = %.4g, curvatures %s and %s "
+             "\xc2\xb1 %s",
+             view_number(at[0], 4, m->a), view_number(at[1], 4, m->b),
+             view_number(energy, 8, m->energy), m->gradient,
+             view_number(curved[0], 4, m->curvature[0]), view_number(curved[1], 4, m->curvature[1]),
+             view_number(apart, 1, m->uncertainty));
+}
+
+static void take_attention(view *v, void *result)
+{
+    view_attention_destroy(v->attention);
+    v->attention = result;
 }
 
 static void take_landmarks(view *v, void *result)
@@ -384,8 +434,9 @@ bool view_tasks_take(view *v)
 {
     static void (*const takers[VIEW_SLOTS])(view *, void *) = {
         [VIEW_SLOT_PICTURE] = take_picture,     [VIEW_SLOT_MEASURE] = take_measure,
-        [VIEW_SLOT_LANDMARKS] = take_landmarks, [VIEW_SLOT_ORBIT] = take_orbit,
-        [VIEW_SLOT_BASINS] = take_basins,       [VIEW_SLOT_STEPS] = take_steps};
+        [VIEW_SLOT_ATTENTION] = take_attention, [VIEW_SLOT_LANDMARKS] = take_landmarks,
+        [VIEW_SLOT_ORBIT] = take_orbit,         [VIEW_SLOT_BASINS] = take_basins,
+        [VIEW_SLOT_STEPS] = take_steps};
     bool changed = false;
     for (size_t slot = 0; slot < VIEW_SLOTS; slot++) {
         /* The outcome first: a task that ends in between has its result taken with the next. */

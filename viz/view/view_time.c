@@ -2,13 +2,14 @@
  *
  * When a frame is due, the animation, and waiting for what is computed.
  */
-#include "viz/view/view_private.h"
+#include "viz/view/view_jobs.h"
 
 /* Seconds that the animation stays at a step. */
 #define BEAT 0.25
 
 void view_beat(view *v, double seconds)
 {
+    v->playing = v->playing && !v->s.still; /* which may have been asked for meanwhile */
     if (!v->playing || v->subject == NULL) {
         return;
     }
@@ -40,6 +41,22 @@ bool view_busy(const view *v)
 {
     for (size_t slot = 0; slot < VIEW_SLOTS; slot++) {
         if (v->pending[slot] || view_work_state(v->work, slot) != VIEW_SLOT_IDLE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool view_progress(const view *v, size_t *done, size_t *total)
+{
+    static const size_t slots[] = {VIEW_SLOT_BASINS, VIEW_SLOT_ORBIT};
+    for (size_t i = 0; i < sizeof slots / sizeof *slots && v->picture != NULL; i++) {
+        const bool basins = slots[i] == VIEW_SLOT_BASINS;
+        if (view_work_state(v->work, slots[i]) != VIEW_SLOT_IDLE) {
+            *total = view_job_columns(slots[i], v->picture->landscape, &v->s, NULL);
+            *done = basins ? (v->basins != NULL ? v->basins->lattice.nx : 0)
+                           : (v->orbit != NULL ? v->orbit->done : 0);
+            *done = *done < *total ? *done : *total;
             return true;
         }
     }

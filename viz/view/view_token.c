@@ -254,6 +254,11 @@ kern_status view_token_init(view_token *token, const view_landscape *landscape, 
                           .whole = extent == VIEW_TOKENS_ALL,
                           .cancelled = cancelled,
                           .context = context};
+    if (token->whole && landscape->settings.n_held > 0) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "held has %zu; what follows all tokens at once holds none of them",
+                          landscape->settings.held[0]);
+    }
     KERN_TRY(make_inner(&inner, token, err));
     KERN_TRY(guard_create(&token->map, inner, cancelled, context, err));
     kern_status status = reserve(token, err);

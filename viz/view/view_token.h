@@ -27,7 +27,8 @@ typedef struct view_token {
 } view_token;
 
 /* The map of the token, or of all, at rate 1. `cancelled` may be NULL, and is asked from any
- * thread. The landscape must live as long. Errors of dyn_frozen_create and dyn_chart_create. */
+ * thread. The landscape must live as long. Errors of dyn_frozen_create and dyn_chart_create;
+ * KERN_INVALID_ARGUMENT for all tokens where the settings hold some one by one. */
 typedef enum view_extent { VIEW_TOKEN_ALONE, VIEW_TOKENS_ALL } view_extent;
 kern_status view_token_init(view_token *token, const view_landscape *landscape, view_extent extent,
                             view_cancelled *cancelled, void *context, kern_error *err);

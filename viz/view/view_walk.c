@@ -100,6 +100,35 @@ static kern_status find_scales(view_walk *w, kern_error *err)
     return KERN_OK;
 }
 
+/* Where tokens stay that are held one by one; of a token alone, all others are anyway. Before there
+ * is a plane, nothing is. */
+static kern_status find_still(view_walk *w, kern_error *err)
+{
+    const view_landscape *l = w->landscape;
+    if (l->settings.n_held == 0 || l->settings.frozen || l->plane == NULL) {
+        return KERN_OK;
+    }
+    double *still = malloc(w->map->size * sizeof *still);
+    if (still == NULL) {
+        return kern_raise(err, KERN_NO_MEMORY, "no memory for %zu numbers", w->map->size);
+    }
+    view_walk_enter(w, l->plane->centre, still);
+    w->still = still;
+    return KERN_OK;
+}
+
+static void hold(const view_walk *walk, double *z)
+{
+    const view_settings *s = &walk->landscape->settings;
+    const size_t width = walk->map->block_width;
+    for (size_t i = 0; walk->still != NULL && i < s->n_held; i++) {
+        const size_t first = s->held[i] * width;
+        if (first < walk->map->size) {
+            memcpy(z + first, walk->still + first, width * sizeof *z);
+        }
+    }
+}
+
 kern_status view_walk_init(view_walk *walk, const view_landscape *landscape, kern_error *err)
 {
     const size_t size = landscape->subject->map->size;
@@ -114,6 +143,7 @@ kern_status view_walk_init(view_walk *walk, const view_landscape *landscape, ker
     if (status == KERN_OK && landscape->settings.pin) {
         status = find_scales(walk, err);
     }
+    status = status == KERN_OK ? find_still(walk, err) : status;
     if (status != KERN_OK) {
         view_walk_fini(walk);
     }
@@ -125,6 +155,7 @@ void view_walk_fini(view_walk *walk)
     dyn_map_destroy(walk->map);
     free(walk->sigma);
     free(walk->whole);
+    free(walk->still);
     *walk = (view_walk){0};
 }
 
@@ -143,6 +174,13 @@ void view_walk_enter(view_walk *walk, const double *x, double *z)
         from = walk->whole;
     }
     memmove(z, from + first_of(walk), walk->map->size * sizeof *z);
+    hold(walk, z);
+}
+
+void view_walk_step(view_walk *walk, double *z)
+{
+    walk->map->kind->step(walk->map, z, z);
+    hold(walk, z);
 }
 
 void view_walk_leave(view_walk *walk, const double *z, double *x)

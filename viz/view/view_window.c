@@ -26,6 +26,7 @@ struct view_window {
     Uint32 wake;          /* type of the event that view_window_notify sends */
     atomic_bool waking;   /* one is on its way */
     bool closed;
+    bool asked;     /* closed by a signal, not by the user */
     bool due;       /* a frame is to be drawn */
     bool uncovered; /* the last frame is to be shown again */
     ui_input input; /* for the next frame; position and button last */
@@ -121,19 +122,16 @@ kern_status view_window_create(view_window **out, const view_window_options *opt
                                kern_error *err)
 {
     *out = NULL;
+    KERN_TRY(start_video(err));
     view_window *w = calloc(1, sizeof *w);
     if (w == NULL) {
+        SDL_Quit();
         return kern_raise(err, KERN_NO_MEMORY, "memory for the window was refused by the system");
-    }
-    kern_status status = start_video(err);
-    if (status != KERN_OK) {
-        free(w);
-        return status;
     }
     w->input.x = w->input.y = -1.0;
     w->due = true;
     atomic_init(&w->waking, false);
-    status = open_window(w, options, err);
+    const kern_status status = open_window(w, options, err);
     if (status != KERN_OK) {
         view_window_destroy(w);
         return status;
@@ -158,12 +156,8 @@ void view_window_destroy(view_window *w)
         return;
     }
     drop_picture(w);
-    if (w->renderer != NULL) {
-        SDL_DestroyRenderer(w->renderer);
-    }
-    if (w->window != NULL) {
-        SDL_DestroyWindow(w->window);
-    }
+    SDL_DestroyRenderer(w->renderer); /* these two take NULL for a mistake, and go on */
+    SDL_DestroyWindow(w->window);
     SDL_Quit();
     free(w);
 }
@@ -182,6 +176,11 @@ void view_window_notify(void *window)
 bool view_window_is_open(const view_window *w)
 {
     return !w->closed;
+}
+
+bool view_window_was_asked(const view_window *w)
+{
+    return w->asked;
 }
 
 size_t view_window_frames(const view_window *w)
@@ -322,7 +321,8 @@ static bool take_input(view_window *w, const SDL_Event *event)
 static bool take_event(view_window *w, const SDL_Event *event)
 {
     switch (event->type) {
-    case SDL_QUIT:
+    case SDL_QUIT: /* follows the closing of the window, or is what SDL makes of a signal */
+        w->asked = !w->closed;
         w->closed = true;
         return true;
     case SDL_WINDOWEVENT:

@@ -49,8 +49,11 @@ kern_status view_window_run(view_window *window, view *v, kern_error *err);
  * most `patience` seconds; negative: as long as it takes. */
 kern_status view_window_turn(view_window *window, view *v, double patience, kern_error *err);
 
-/* False once the user has closed the window. */
+/* False once the user, or a signal, has closed the window. */
 bool view_window_is_open(const view_window *window);
+
+/* True once it was closed by a signal (SIGINT, SIGTERM) and not by the user. */
+bool view_window_was_asked(const view_window *window);
 
 /* Frames drawn since the window was opened. */
 size_t view_window_frames(const view_window *window);

@@ -4,6 +4,8 @@
  */
 #include "viz/view/view_landscape.h"
 
+#include "dyn/dyn_plane_chart.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,8 +29,8 @@ static const char *unit_of(const view_landscape *l)
 {
     const dyn_plane *p = l->plane;
     if (p->norm == DYN_PLANE_RELATIVE) {
-        return p->chart == DYN_PLANE_SPHERE && l->token != MODEL_SLICE_SUM
-                   ? "rad"
+        return dyn_plane_chart_is_curved(p->chart) && l->token != MODEL_SLICE_SUM
+                   ? dyn_plane_chart_unit(p->chart)
                    : "relative to the tokens";
     }
     return p->norm == DYN_PLANE_RMS ? "rms" : "length";
@@ -53,14 +55,22 @@ static void know_axis(const view_landscape *l, int axis, char out[VIEW_LABEL / 2
     }
 }
 
+/* The energy's two terms (models/model_gradient.h). */
+static const char *term_word(const view_landscape *l, int axis)
+{
+    if (l->subject->h == NULL) {
+        return axis == 0 ? "attention energy" : "feed-forward energy";
+    }
+    return axis == 0 ? "energy without the confining term" : "confining term";
+}
+
 void view_words_axis(const view_landscape *l, int axis, char out[VIEW_LABEL])
 {
     char more[VIEW_LABEL / 2];
     char name[VIEW_LABEL / 2];
     know_axis(l, axis, more);
     if (is_kind(l, "terms")) {
-        (void)snprintf(name, sizeof name, "steepest descent of the %s energy",
-                       axis == 0 ? "attention" : "feed-forward");
+        (void)snprintf(name, sizeof name, "steepest descent of the %s", term_word(l, axis));
     } else if (is_kind(l, "points")) {
         (void)snprintf(name, sizeof name, "towards the state at step %zu", l->points[axis]);
     } else if (is_kind(l, "tokens")) {
@@ -125,18 +135,39 @@ static void how_made(const view_landscape *l, char out[VIEW_LABEL])
     }
 }
 
+/* " with tokens 1, 3 held at step 6", of those that are held one by one. */
+static void who_stays(const view_landscape *l, char out[VIEW_LABEL / 2])
+{
+    const view_settings *s = &l->settings;
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < s->n_held && !s->frozen; i++) {
+        (void)snprintf(out + used, VIEW_LABEL / 2 - used, "%s%zu",
+                       i > 0           ? ", "
+                       : s->n_held > 1 ? " with tokens "
+                                       : " with token ",
+                       s->held[i]);
+        used += strlen(out + used);
+    }
+    if (used > 0) {
+        (void)snprintf(out + used, VIEW_LABEL / 2 - used, " held at step %zu", l->at);
+    }
+}
+
 /* Whose trajectory it is, and what of the map was changed for it. */
 static void whose_path(const view_landscape *l, char out[VIEW_LABEL])
 {
     char rate[VIEW_LABEL / 4] = "";
+    char stays[VIEW_LABEL / 2];
+    who_stays(l, stays);
     if (l->settings.rate != 1.0) {
         (void)snprintf(rate, sizeof rate, " at %.6g times its rate", l->settings.rate);
     }
-    (void)snprintf(out, VIEW_LABEL, "%s%s%s",
+    (void)snprintf(out, VIEW_LABEL, "%s%s%s%s",
                    l->subject->h != NULL ? "the sub-layer"
                    : l->settings.frozen  ? "the token alone"
                                          : "the whole model",
-                   rate, l->settings.pin ? " with pinned scales" : "");
+                   rate, l->settings.pin ? " with pinned scales" : "", stays);
 }
 
 void view_words_describe(const view_landscape *l, char out[VIEW_NOTE])
@@ -146,16 +177,23 @@ void view_words_describe(const view_landscape *l, char out[VIEW_NOTE])
     char path[VIEW_LABEL];
     char made[VIEW_LABEL];
     char radius[VIEW_LABEL / 2] = "";
+    char read[VIEW_LABEL / 2] = "";
+    const char *also = l->n_also == 0 ? ""
+                                      : " Other tokens are drawn where they would be in this "
+                                        "token's place, by its axes, centre and lengths.";
     what_is_held(l, held);
     whose_path(l, path);
     how_made(l, made);
-    if (p->chart != DYN_PLANE_FLAT && view_landscape_moves_one(l)) {
+    if (dyn_plane_chart_is_curved(p->chart) && view_landscape_moves_one(l)) {
         (void)snprintf(radius, sizeof radius, " of radius %.4g", p->radius[l->token]);
     }
+    if (dyn_plane_chart_at(p->chart)->half) {
+        (void)snprintf(read, sizeof read, " (%s)", dyn_plane_chart_help(p->chart));
+    }
     (void)snprintf(out, VIEW_NOTE,
-                   "Token space: %s at step %zu is the centre. Plane: %s%s; %s chart%s, %s "
-                   "lengths. %s; the trajectory is that of %s.",
+                   "Token space: %s at step %zu is the centre. Plane: %s%s; %s chart%s%s, %s "
+                   "lengths. %s; the trajectory is that of %s.%s",
                    l->token == MODEL_SLICE_SUM ? "the state" : "the token's state", l->at,
                    dyn_plane_kind_help(kind_of(l)), made, dyn_plane_chart_word(p->chart), radius,
-                   dyn_plane_norm_word(p->norm), held, path);
+                   read, dyn_plane_norm_word(p->norm), held, path, also);
 }

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { VIEW_SLOTS = 6 };
+enum { VIEW_SLOTS = 7 };
 
 typedef struct view_work view_work;
 typedef struct view_turn view_turn; /* a task that is running */
