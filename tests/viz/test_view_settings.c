@@ -176,6 +176,7 @@ static void test_values(void **state)
     set(&s, "range", "2");
     assert_true(s.range[0] == -2.0 && s.range[1] == 2.0);
     assert_true(s.range[2] == -1.25 && s.range[3] == 1.25);
+    set(&s, "range", "1e15"); /* the widest */
     set(&s, "range", "auto");
     assert_true(s.range[1] == 0.0);
     set(&s, "seeds", "1,2,3,4");
@@ -230,6 +231,9 @@ static void test_refusals(void **state)
     refuses("range", "1,2,3", "range has 3 numbers; accepted are 4");
     refuses("range", "1,0,0,1", "each must grow");
     refuses("range", "-1", "range is \"-1\"");
+    /* Squares of places beyond overflow behind a norm, and energies would silently be wrong. */
+    refuses("range", "1e200", "each from -1e+15 to 1e+15");
+    refuses("seeds", "0,-2e15", "each from -1e+15 to 1e+15");
     refuses("seeds", "1,2,3", "an even number");
     refuses("seeds", "1;2", "separated by commas");
     refuses("also", "1,,2", "also is \"1,,2\"; accepted are none and up to 16 whole numbers");

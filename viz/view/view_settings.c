@@ -17,6 +17,10 @@ enum { STEPS_MAX = 100000, COLUMNS_MAX = 4096, PANELS_MAX = 16 };
 #define RATE_MAX    1e3
 #define RIGHT_ANGLE 1.5707963267948966
 
+/* Of a place: the square of a state that far away is a number in single precision too; one beyond
+ * would overflow behind a norm, which then gives 0 for any direction. */
+#define PLACE_MAX 1e15
+
 /* ---- Words ----------------------------------------------------------------------------------- */
 
 static const char *plane_word(int i)
@@ -102,9 +106,11 @@ static const view_field fields[] = {
     {"pin", VIEW_KIND_FLAG, VIEW_STAGE_LANDSCAPE, AT(pin),
      .help = "hold the scales behind the norm at those of the last trained step"},
     {"seeds", VIEW_KIND_REALS, VIEW_STAGE_LANDSCAPE, REALS_OF(seeds),
-     .n_offset = offsetof(view_settings, n_seeds), .special = "none",
+     .n_offset = offsetof(view_settings, n_seeds), .low = -PLACE_MAX, .high = PLACE_MAX,
+     .special = "none",
      .help = "places a,b,a,b,… of the plane from which further trajectories start"},
-    {"range", VIEW_KIND_REALS, VIEW_STAGE_FIELD, REALS_OF(range), .special = "auto",
+    {"range", VIEW_KIND_REALS, VIEW_STAGE_FIELD, REALS_OF(range), .low = -PLACE_MAX,
+     .high = PLACE_MAX, .special = "auto",
      .help = "part of the plane that is drawn, a from, a to, b from, b to; one number is half the "
              "width around the centre; auto: what the trajectory takes"},
     {"turn", VIEW_KIND_REAL, VIEW_STAGE_LANDSCAPE, AT(turn),

@@ -82,6 +82,18 @@ static void describe_numbers(const view_field *field, char out[ACCEPTED])
     }
 }
 
+static void describe_reals(const view_field *field, char out[ACCEPTED])
+{
+    const bool special = field->special != NULL;
+    const int n = snprintf(out, ACCEPTED, "%s%s%s%zu numbers separated by commas",
+                           special ? field->special : "", special ? " and " : "",
+                           field->n_offset != 0 ? "up to " : "", field->count);
+    if (has_limits(field) && n > 0 && n < ACCEPTED) {
+        (void)snprintf(out + n, ACCEPTED - (size_t)n, ", each from %.12g to %.12g", field->low,
+                       field->high);
+    }
+}
+
 static kern_status refuse(const view_field *field, const char *text, kern_error *err)
 {
     char accepted[ACCEPTED];
@@ -98,10 +110,7 @@ static kern_status refuse(const view_field *field, const char *text, kern_error 
                        VIEW_TEXT - 1);
         break;
     case VIEW_KIND_REALS:
-        (void)snprintf(accepted, sizeof accepted, "%s%s%s%zu numbers separated by commas",
-                       field->special != NULL ? field->special : "",
-                       field->special != NULL ? " and " : "", field->n_offset != 0 ? "up to " : "",
-                       field->count);
+        describe_reals(field, accepted);
         break;
     case VIEW_KIND_SIZES:
         (void)snprintf(accepted, sizeof accepted,
