@@ -222,45 +222,6 @@ static kern_status draw_images(view_cache *c, kern_error *err)
     return status;
 }
 
-static double label_width(const viz_scene *scene, const char *label)
-{
-    double width = 0.0;
-    double height;
-    viz_canvas canvas;
-    kern_error err;
-    cairo_surface_t *surface = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
-    cairo_t *cr = cairo_create(surface);
-    if (viz_canvas_init(&canvas, cr, scene, NULL, &err) == KERN_OK) {
-        viz_canvas_measure(&canvas, VIZ_ROLE_AXIS, label, 0.0, &width, &height);
-        viz_canvas_fini(&canvas);
-    }
-    cairo_destroy(cr);
-    cairo_surface_destroy(surface);
-    return width;
-}
-
-/* An upright label longer than its axis loses what stands behind a comma or a wide gap. */
-static void shorten_label(view_cache *c)
-{
-    viz_panel *panel = &c->scene->panels[0];
-    const char *label = panel->y.label;
-    if (label == NULL || panel->surface ||
-        label_width(c->scene, label) <= c->layout->frames[0].plot.h) {
-        return;
-    }
-    const char *comma = strchr(label, ',');
-    const char *gap = strstr(label, "  (");
-    const char *end = comma != NULL ? comma : gap;
-    if (end == NULL || (size_t)(end - label) >= sizeof c->y_label) {
-        return;
-    }
-    memcpy(c->y_label, label, (size_t)(end - label));
-    c->y_label[end - label] = '\0';
-    if (viz_text_check(c->y_label, NULL) == KERN_OK) {
-        panel->y.label = c->y_label;
-    }
-}
-
 /* A scene of which only the state pointed out has changed has the same layout and images. */
 static kern_status renew(view_cache *c, const view_scene_key *key, bool ground, kern_error *err)
 {
@@ -280,7 +241,6 @@ static kern_status renew(view_cache *c, const view_scene_key *key, bool ground, 
         return KERN_OK;
     }
     KERN_TRY(viz_draw_layout(&c->layout, scene, err));
-    shorten_label(c);
     return draw_images(c, err);
 }
 

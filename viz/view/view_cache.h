@@ -33,7 +33,6 @@ typedef struct view_cache {
     view_scene_key key;
     viz_scene *scene; /* NULL: there is nothing to show, for the reason in `why` */
     viz_layout *layout;
-    char y_label[VIEW_LABEL]; /* of a low map */
     const char *note;         /* of the scene, where it has no room below; or NULL */
     cairo_surface_t *base, *around;
     kern_error why;
