@@ -199,14 +199,6 @@ void model_cem_energies(model_cem_descent *d, kern_value x, kern_value terms[MOD
     terms[1] = confine(d, stray(d, x));
 }
 
-const model_cem_energy *model_cem_energy_of(const model_config *c, model_layer_part part)
-{
-    if (part == MODEL_LAYER_ATTN) {
-        return c->attn == MODEL_ATTN_CEM ? &model_cem_interaction : NULL;
-    }
-    return c->ffn == MODEL_FFN_CEM ? &model_cem_elementwise : NULL;
-}
-
 /* ---- the sub-layer -------------------------------------------------------------------------- */
 
 /* Builds step t; a shown one records where it starts from. */
