@@ -84,6 +84,12 @@ static kern_status compute(cli_landscape_job *l, const cli_call *call, const cha
         status = view_landscape_create(&l->landscape, l->subject, &l->view, l->s->threads,
                                        is_cancelled, NULL, &why);
     }
+    if (status == KERN_OK && l->view.step >= l->landscape->path.n) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "there is no step %zu to point out; the trajectory has those from 0 to "
+                          "%zu, and --steps makes it longer",
+                          l->view.step, l->landscape->path.n - 1);
+    }
     if (status == KERN_OK && l->view.mode == VIEW_BASINS) {
         status = view_basins_create(&l->basins, l->landscape, l->view.columns, l->s->threads,
                                     is_cancelled, NULL, &why);

@@ -43,6 +43,15 @@ static kern_status draw(const cli_landscape_job *l, kern_error *err)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
+static void put_tokens(cli_json *json, cJSON *object, const char *key, const size_t *tokens,
+                       size_t n)
+{
+    cJSON *list = cli_json_array(json, object, key);
+    for (size_t i = 0; i < n; i++) {
+        cli_json_size(json, list, NULL, tokens[i]);
+    }
+}
+
 void cli_landscape_put_recipe(const view_landscape *l, cli_json *json, cJSON *object)
 {
     const view_settings *s = &l->settings;
@@ -56,6 +65,7 @@ void cli_landscape_put_recipe(const view_landscape *l, cli_json *json, cJSON *ob
     cli_json_text(json, object, "plane", kind_name(l));
     cli_json_text(json, object, "chart", dyn_plane_chart_word(l->plane->chart));
     cli_json_text(json, object, "norm", dyn_plane_norm_word(l->plane->norm));
+    cli_json_text(json, object, "energy_unit", view_words_unit_key(l));
     cli_json_size(json, object, "at", l->at);
     cli_json_size(json, object, "steps", l->path.n - 1);
     cli_json_size(json, object, "seed", (size_t)s->seed);
@@ -68,6 +78,12 @@ void cli_landscape_put_recipe(const view_landscape *l, cli_json *json, cJSON *ob
     }
     cli_json_real(json, object, "turn", s->turn);
     cli_json_bool(json, object, "frozen", s->frozen);
+    put_tokens(json, object, "held", s->held, s->n_held);
+    put_tokens(json, object, "also", s->also, s->n_also);
+    cli_json_size(json, object, "step", s->step);
+    cli_json_bool(json, object, "follow", s->follow);
+    cli_json_size(json, object, "field_step", l->held_at);
+    cli_json_bool(json, object, "ghost", s->ghost);
     cli_json_real(json, object, "rate", s->rate);
     cli_json_bool(json, object, "pin", s->pin);
     if (l->subject->h != NULL) {
@@ -95,6 +111,17 @@ static void put_seeds(const view_landscape *l, cli_json *json)
     cJSON *seeds = cli_json_array(json, json->object, "seeds");
     for (size_t i = 0; i < l->n_seeds; i++) {
         put_path(&l->seeds[i], json, cli_json_array(json, seeds, NULL));
+    }
+}
+
+/* Of the tokens that are drawn too, with their numbers. */
+static void put_others(const view_landscape *l, cli_json *json)
+{
+    cJSON *others = cli_json_array(json, json->object, "others");
+    for (size_t i = 0; i < l->n_also; i++) {
+        cJSON *other = cli_json_child(json, others, NULL);
+        cli_json_size(json, other, "token", l->also[i]);
+        put_path(&l->others[i], json, cli_json_array(json, other, "trajectory"));
     }
 }
 
@@ -148,6 +175,7 @@ static kern_status print_json(const cli_landscape_job *job, kern_error *err)
     cli_json_size(&json, json.object, "contour_vertices_off", p->contours.n_rough);
     cli_json_bool(&json, json.object, "reduced", l->slice != NULL);
     put_path(&l->path, &json, cli_json_array(&json, json.object, "trajectory"));
+    put_others(l, &json);
     put_seeds(l, &json);
     if (job->s->field) {
         (void)cli_json_reals(&json, json.object, "field", p->field.values,
@@ -207,6 +235,17 @@ static void print_seeds(const view_landscape *l)
     }
 }
 
+static void print_idle(const cli_landscape_job *job)
+{
+    static const char *const names[] = {"also", "held", "follow", "ghost"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *why = view_words_idle(job->subject, &job->view, names[i]);
+        if (why != NULL) {
+            (void)printf("\n--%s has no effect: %s.\n", names[i], why);
+        }
+    }
+}
+
 static void print_text(const cli_landscape_job *job)
 {
     const view_landscape *l = job->landscape;
@@ -231,8 +270,9 @@ static void print_text(const cli_landscape_job *job)
     if (l->held > 0.0 && view_landscape_sees_others(l)) {
         (void)printf("\nThe field holds the other tokens where they are at step %zu; along the "
                      "trajectory they move by up to %.3g.\n",
-                     l->at, l->held);
+                     l->held_at, l->held);
     }
+    print_idle(job);
     (void)printf("\nwritten: %s\n", job->s->out);
 }
 

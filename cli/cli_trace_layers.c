@@ -54,6 +54,7 @@ static double rising_fraction(const shown *v)
 static kern_status draw(const shown *v, kern_error *err)
 {
     char title[96];
+    char label[96];
     double largest = 0;
     const model_layer_part part = v->settings->part;
     for (size_t i = 0; i < v->trace->tokens * v->states; i++) {
@@ -61,15 +62,15 @@ static kern_status draw(const shown *v, kern_error *err)
     }
     (void)snprintf(title, sizeof title, "Conditional energies, layer %zu, %s", v->settings->layer,
                    model_layer_part_word(part));
+    (void)snprintf(label, sizeof label, "energy <i>ε</i>  (%s)",
+                   model_layer_energy_unit(part)->label);
     const viz_energy_data data = {.n_tokens = v->trace->tokens,
                                   .n_steps = v->states - 1,
                                   .trained_steps = v->trace->trained[part],
                                   .token_labels = v->tracing->texts,
                                   .energy = v->energy,
                                   .title = title,
-                                  .energy_label = part == MODEL_LAYER_ATTN
-                                                      ? "energy <i>ε</i>  (units of the scores)"
-                                                      : "energy <i>ε</i>  (gate × <i>z</i>²)",
+                                  .energy_label = label,
                                   .rise_tolerance = 0x1p-40 * (1.0 + 2.0 * largest)};
     const viz_energy_style style = {.theme = v->settings->dark ? VIZ_DARK : VIZ_LIGHT};
     const viz_export_options export = {.session = v->tracing->recipe};
@@ -93,7 +94,8 @@ static kern_status print_json(const shown *v, kern_error *err)
     cli_json_size(&json, json.object, "steps", v->states - 1);
     cli_json_size(&json, json.object, "layer", v->settings->layer);
     cli_json_text(&json, json.object, "sublayer", model_layer_part_word(v->settings->part));
-    cli_json_text(&json, json.object, "energy_unit", model_layer_energy_unit(v->settings->part));
+    cli_json_text(&json, json.object, "energy_unit",
+                  model_layer_energy_unit(v->settings->part)->key);
     cJSON *energy = cli_json_array(&json, json.object, "energy");
     for (size_t i = 0; i < v->trace->tokens; i++) {
         (void)cli_json_reals(&json, energy, NULL, v->energy + i * v->states, v->states);
@@ -121,11 +123,9 @@ static void print_table(const shown *v)
     }
     (void)printf("\nenergy in units of %s; %zu of %zu steps rise here (%.1f %%), %zu of %zu in all "
                  "layers\nwritten: %s\n",
-                 v->settings->part == MODEL_LAYER_ATTN
-                     ? "the scores, sqrt(head width) of which are one nat"
-                     : "gate times squared preactivation",
-                 v->rises, t->tokens * (v->states - 1), 100.0 * rising_fraction(v), t->n_rising,
-                 t->n_steps, v->settings->out);
+                 model_layer_energy_unit(v->settings->part)->meaning, v->rises,
+                 t->tokens * (v->states - 1), 100.0 * rising_fraction(v), t->n_rising, t->n_steps,
+                 v->settings->out);
     if (v->settings->figure != NULL) {
         (void)printf("figure:  %s\n", v->settings->figure);
     }

@@ -26,7 +26,9 @@ void kern_parallel_share(size_t n, size_t grain, int worker, int workers, size_t
                          size_t *end);
 
 /* Makes libraries that size their own OpenMP teams use one thread unless told otherwise, since
- * Basin splits work itself. Called by kern_runtime_init. */
+ * Basin splits work itself. OpenMP keeps that for every thread that a program makes by itself:
+ * kern_runtime_init calls this for its own, and every other one calls it first, or its BLAS would
+ * split sums and give other bits. */
 void kern_parallel_init(void);
 
 /* Number of processors available to this process, at least 1. */

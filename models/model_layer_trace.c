@@ -76,9 +76,13 @@ static void collect(model_layer_trace *t, const model_forward *f)
     }
 }
 
-const char *model_layer_energy_unit(model_layer_part part)
+const model_energy_unit *model_layer_energy_unit(model_layer_part part)
 {
-    return part == MODEL_LAYER_ATTN ? "score" : "gate*preactivation^2";
+    static const model_energy_unit score = {"score", "scores",
+                                            "the scores, sqrt(head width) of which are one nat"};
+    static const model_energy_unit gated = {"gate*preactivation^2", "gate × z²",
+                                            "gate times squared preactivation"};
+    return part == MODEL_LAYER_ATTN ? &score : &gated;
 }
 
 /* Energies are sums of terms no larger than themselves by orders of magnitude, so 2⁻⁴⁰ of their
@@ -182,7 +186,7 @@ static kern_status put_part(model_hdf5_writer *w, const model_layer_trace *t, un
     const model_hdf5_shape energies = {.rank = 3, .size = {t->layers, t->tokens, t->states[part]}};
     const model_hdf5_shape states = {.rank = 4,
                                      .size = {t->layers, t->tokens, t->states[part], t->width}};
-    const model_hdf5_meta energy = {.units = model_layer_energy_unit((model_layer_part)part),
+    const model_hdf5_meta energy = {.units = model_layer_energy_unit((model_layer_part)part)->key,
                                     .description =
                                         "conditional energy of each token at step t; the part "
                                         "hands on what it has after its trained steps",

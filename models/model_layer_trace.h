@@ -42,10 +42,17 @@ void model_layer_trace_destroy(model_layer_trace *trace);
 const double *model_layer_trace_energy(const model_layer_trace *trace, size_t layer,
                                        model_layer_part part);
 
-/* What the numbers of a part's energy are measured in: neither is a log probability as the energies
- * of an NRGPT are. "score": the interaction energy −τ Σ log Σ exp(score/τ) has the unit of the
- * scores, of which τ = √(head width) are one nat. "gate*preactivation^2": the elementwise one. */
-const char *model_layer_energy_unit(model_layer_part part);
+/* What the numbers of a part's energy ε are measured in: neither is a log probability as the
+ * energies of an NRGPT are. The interaction energy −τ Σ log Σ exp(score/τ) has the unit of the
+ * scores, of which τ = √(head width) are one nat; the elementwise one has that of a gate times a
+ * squared preactivation. */
+typedef struct model_energy_unit {
+    const char *key;     /* in files: "score", "gate*preactivation^2" */
+    const char *label;   /* in plain words, short enough for an axis */
+    const char *meaning; /* what goes behind "energy in units of" */
+} model_energy_unit;
+
+const model_energy_unit *model_layer_energy_unit(model_layer_part part);
 
 /* True when the energy rises by more than rounding. */
 bool model_layer_trace_rises(double before, double after);

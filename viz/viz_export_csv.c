@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "viz/viz_export_formats.h"
 #include "viz/viz_session.h"
+#include "viz/viz_text.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -129,9 +130,14 @@ kern_status viz_export_csv(viz_bytes *out, const viz_scene *scene, const char *t
                            const char *session, kern_error *err)
 {
     const bool layers = has_layers(scene);
+    char label[256];
     viz_bytes_text(out, "# basin figure\n");
     if (title[0] != '\0') {
         put_comment(out, "# title: ", title);
+    }
+    if (layers && scene->bar.label != NULL) {
+        (void)viz_text_plain(label, sizeof label, scene->bar.label);
+        put_comment(out, "# value: ", label);
     }
     if (session != NULL) {
         put_comment(out, VIZ_SESSION_CSV, session);

@@ -19,7 +19,8 @@ kern_status viz_export_png(viz_bytes *out, const viz_scene *scene, const char *t
 /* Columns panel, series, x, y, one row per point; comment lines carry title and session. A scene
  * with layers has the columns panel, series, piece, x, y, value: samples of fields (of ink only
  * where there is some) and labels of classes (piece 0), vertices of isolines (piece k for the k-th
- * line, value its level), and points of series (piece 0, no value). */
+ * line, value its level), and points of series (piece 0, no value); a comment line "# value: " has
+ * the label of its bar, which names the values and their unit. */
 kern_status viz_export_csv(viz_bytes *out, const viz_scene *scene, const char *title,
                            const char *session, kern_error *err);
 

@@ -354,6 +354,20 @@ static void note_chart(const builder *b, char out[2 * NOTE_PART])
                    nowhere);
 }
 
+/* Other trajectories have the colours of the legend, and those of seeds do not fade. */
+static const char *note_markers(const viz_landscape_data *d)
+{
+    if (d->n_states == 0) {
+        return "";
+    }
+    return d->n_seeds > 0
+               ? " Markers of the trajectory without an entry in the legend have the colour of "
+                 "their true energy, and are fainter the more they are off the plane; others have "
+                 "the legend's."
+               : " Markers have the colour of their true energy, and are fainter the more they are "
+                 "off the plane.";
+}
+
 static kern_status write_note(builder *b, kern_error *err)
 {
     const viz_landscape_data *d = b->data;
@@ -394,17 +408,14 @@ static kern_status write_note(builder *b, kern_error *err)
                        n_beside, d->n_states,
                        d->camera != NULL ? "surface" : "part of the plane that is drawn");
     }
-    return viz_plot_note(b->scene, err, "%s%s%s%s%s%s%s%s%s%s",
-                         d->description != NULL ? d->description : "",
-                         d->camera != NULL ? " The surface is darker where it is steeper." : "",
-                         d->n_states > 0 ? " Markers have the colour of their true energy, and "
-                                           "are fainter the more they are off the plane."
-                                         : "",
-                         d->classes != NULL && d->camera == NULL
-                             ? " Areas are coloured by where states go; the colour bar is of the "
-                               "energies, of contours and markers."
-                             : "",
-                         off, variance, chart, missing, beyond, beside);
+    return viz_plot_note(
+        b->scene, err, "%s%s%s%s%s%s%s%s%s%s", d->description != NULL ? d->description : "",
+        d->camera != NULL ? " The surface is darker where it is steeper." : "", note_markers(d),
+        d->classes != NULL && d->camera == NULL
+            ? " Areas are coloured by where states go; the colour bar is of the "
+              "energies, of contours and markers."
+            : "",
+        off, variance, chart, missing, beyond, beside);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------ */

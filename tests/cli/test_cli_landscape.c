@@ -13,6 +13,7 @@
 #include "tests/cli/cli_test_json.h"
 
 #include "cli/cli_commands.h"
+#include "models/model_file.h"
 #include "viz/view/view_settings.h"
 #include "viz/viz_session.h"
 
@@ -26,6 +27,9 @@
         "--warmup", "0", "--steps", "5"
 #define PROMPT    "max_10 ( 2 9 3 ) ="
 #define LANDSCAPE "landscape", in("nrgpt"), "--prompt", PROMPT, "--columns", "24", "--threads", "1"
+
+#define CEM                                                                                        \
+    "landscape", in("cem"), "--prompt", PROMPT, "--columns", "24", "--token", "3", "--layer", "1"
 
 static void train_runs(void)
 {
@@ -148,6 +152,8 @@ static void test_points(void **state)
     program_expect(2, LANDSCAPE, "--token", "4", "--plane", "points", "--at", "1", "--steps", "1",
                    "--out", in("f.csv"), NULL);
     assert_non_null(strstr(program_err, "three states"));
+    program_expect(2, LANDSCAPE, "--token", "4", "--step", "99", "--out", in("none.csv"), NULL);
+    assert_non_null(strstr(program_err, "there is no step 99 to point out"));
 }
 
 static void test_others(void **state)
@@ -168,6 +174,96 @@ static void test_others(void **state)
     assert_true(cJSON_IsTrue(cJSON_GetObjectItem(object, "reduced")));
     check_centre(object, 2);
     cJSON_Delete(object);
+}
+
+static void expect_text(const char *name, const char *part)
+{
+    kern_error err = {0};
+    char *text = NULL;
+    size_t size = 0;
+    assert_int_equal(model_file_read(in(name), 1 << 24, &text, &size, &err), KERN_OK);
+    if (strstr(text, part) == NULL) {
+        fail_msg("%s has no \"%s\"", name, part);
+    }
+    free(text);
+}
+
+static void expect_unit(const char *key)
+{
+    cJSON *object = program_json();
+    assert_word(object, "energy_unit", key);
+    cJSON_Delete(object);
+}
+
+/* Energies of a part of a layer have its unit, in the words of basin trace. */
+static void test_units(void **state)
+{
+    static const struct {
+        const char *part, *key, *value, *said, *words;
+    } cases[] = {{"attn", "score", "# value: energy ε  (scores)\n", "), in scores.",
+                  "in units of the scores, sqrt(head width) of which are one nat"},
+                 {"mlp", "gate*preactivation^2", "# value: energy ε  (gate × z²)\n",
+                  "), in gate × z².", "in units of gate times squared preactivation"}};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        program_expect(0, CEM, "--sublayer", cases[i].part, "--out", in("f.csv"), NULL);
+        assert_non_null(strstr(program_out, cases[i].words));
+        expect_text("f.csv", cases[i].value);
+        program_expect(0, CEM, "--sublayer", cases[i].part, "--out", in("f.svg"), "--json", NULL);
+        expect_unit(cases[i].key);
+        expect_text("f.svg", cases[i].said);
+        program_expect(0, "trace", in("cem"), "--prompt", PROMPT, "--sublayer", cases[i].part,
+                       "--out", in("t.h5"), NULL);
+        assert_non_null(strstr(program_out, cases[i].words));
+    }
+    program_expect(0, LANDSCAPE, "--token", "4", "--out", in("f.csv"), "--json", NULL);
+    expect_unit("nat");
+    expect_text("f.csv", "# value: energy EA  (nats)\n");
+    program_expect(0, LANDSCAPE, "--token", "4", "--plane", "random", "--panels", "2", "--out",
+                   in("f.csv"), NULL);
+    expect_text("f.csv", "# value: energy EA  (nats)\n");
+}
+
+/* Other tokens, those that are held, and the step whose field is drawn, in JSON and in words. */
+static void test_other_tokens(void **state)
+{
+    (void)state;
+#define OTHERS "--token", "5", "--held", "2", "--also", "3,4", "--follow", "--step", "1", "--ghost"
+    program_expect(0, LANDSCAPE, OTHERS, "--out", in("f.svg"), "--json", NULL);
+    cJSON *object = program_json();
+    const cJSON *others = cJSON_GetObjectItem(object, "others");
+    assert_int_equal(cJSON_GetArraySize(others), 2);
+    const cJSON *second = cJSON_GetArrayItem(others, 1);
+    assert_true(number(second, "token") == 4);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(second, "trajectory")),
+                     cJSON_GetArraySize(cJSON_GetObjectItem(object, "trajectory")));
+    assert_true(at(cJSON_GetObjectItem(object, "held"), 0) == 2);
+    assert_true(at(cJSON_GetObjectItem(object, "also"), 1) == 4);
+    assert_true(number(object, "step") == 1 && number(object, "field_step") == 1);
+    assert_true(number(object, "at") != 1);
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(object, "follow")));
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(object, "ghost")));
+    cJSON_Delete(object);
+    program_expect(0, LANDSCAPE, OTHERS, "--out", in("f.svg"), NULL);
+    assert_non_null(
+        strstr(program_out, "The field holds the other tokens where they are at step 1;"));
+    assert_null(strstr(program_out, "has no effect"));
+#undef OTHERS
+}
+
+/* What changes nothing is said. */
+static void test_idle(void **state)
+{
+    (void)state;
+    program_expect(0, LANDSCAPE, "--token", "all", "--also", "3", "--out", in("f.svg"), NULL);
+    assert_non_null(strstr(program_out, "--also has no effect: all tokens together"));
+    program_expect(0, LANDSCAPE, "--token", "5", "--also", "5", "--ghost", "--out", in("f.svg"),
+                   NULL);
+    assert_non_null(strstr(program_out, "--also has no effect: the chosen token's trajectory"));
+    assert_non_null(strstr(program_out, "--ghost has no effect: it goes with follow"));
+    program_expect(0, CEM, "--follow", "--step", "1", "--ghost", "--out", in("f.svg"), NULL);
+    assert_non_null(strstr(program_out, "--follow has no effect: the history of the layer"));
+    assert_non_null(strstr(program_out, "--ghost has no effect: the history of the layer"));
 }
 
 /* Every format carries the session, which names what was asked for. */
@@ -587,15 +683,27 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),          cmocka_unit_test(test_frozen),
-        cmocka_unit_test(test_charts),         cmocka_unit_test(test_points),
-        cmocka_unit_test(test_others),         cmocka_unit_test(test_files),
-        cmocka_unit_test(test_custom_axes),    cmocka_unit_test(test_bench),
-        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_from),
-        cmocka_unit_test(test_changed_model),  cmocka_unit_test(test_every_setting),
-        cmocka_unit_test(test_panels),         cmocka_unit_test(test_panel_files),
-        cmocka_unit_test(test_panel_refusals), cmocka_unit_test(test_bad_output),
-        cmocka_unit_test(test_output),         cmocka_unit_test(test_folder_without_rights),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_charts),
+        cmocka_unit_test(test_points),
+        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_other_tokens),
+        cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_custom_axes),
+        cmocka_unit_test(test_bench),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_from),
+        cmocka_unit_test(test_changed_model),
+        cmocka_unit_test(test_every_setting),
+        cmocka_unit_test(test_panels),
+        cmocka_unit_test(test_panel_files),
+        cmocka_unit_test(test_panel_refusals),
+        cmocka_unit_test(test_bad_output),
+        cmocka_unit_test(test_output),
+        cmocka_unit_test(test_folder_without_rights),
         cmocka_unit_test(test_interrupted),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);

@@ -217,6 +217,7 @@ static void test_pictures(void **state)
     (void)state;
     (void)snprintf(line, sizeof line, "screenshot %s", in("w.png"));
     program_expect(0, VIEW, "--size", "700x420", "--exec", line, NULL);
+    assert_non_null(strstr(program_out, "picture of the window: "));
     FILE *file = fopen(in("w.png"), "rb");
     assert_non_null(file);
     assert_int_equal(fread(head, 1, sizeof head, file), sizeof head);

@@ -320,6 +320,49 @@ static void test_orbit_goes_on(void **state)
     clear(&g);
 }
 
+/* A column that creeps, or one far off, does not stretch what the strip shows; a fan does. */
+static void test_few_columns_do_not_stretch_the_range(void **state)
+{
+    (void)state;
+    enum { N = 40, VALUES = 4 };
+    double rate[N];
+    double a[N * VALUES];
+    size_t period[N];
+    double exponent[N];
+    const view_orbit o = {.columns = N,
+                          .values = VALUES,
+                          .rate = rate,
+                          .a = a,
+                          .period = period,
+                          .exponent = exponent,
+                          .span = 1.0,
+                          .low = -1.0,
+                          .high = 9.0};
+    double low;
+    double high;
+    for (size_t i = 0; i < N; i++) {
+        period[i] = 1;
+        exponent[i] = -0.5;
+        for (size_t k = 0; k < VALUES; k++) {
+            a[i * VALUES + k] = k % 2 == 0 ? 0.5 : 0.6;
+        }
+    }
+    a[2 * VALUES] = 9.0;
+    view_orbit_range(&o, &low, &high);
+    assert_near(low, 0.5, 1e-12);
+    assert_near(high, 0.6, 1e-12);
+    period[2] = 0; /* near rest by its last two values */
+    a[2 * VALUES + 2] = a[2 * VALUES + 3] = 0.55;
+    a[7 * VALUES] = 9.0;
+    view_orbit_range(&o, &low, &high);
+    assert_near(high, 0.6, 1e-12);
+    for (size_t i = 0; i < N; i++) {
+        a[i * VALUES] = 0.6 + (double)i;
+    }
+    view_orbit_range(&o, &low, &high);
+    assert_near(high, 0.6 + N - 1, 1e-12);
+}
+
 static void test_orbit_does_not_depend_on_workers(void **state)
 {
     ground g;
@@ -510,6 +553,7 @@ int main(void)
         cmocka_unit_test(test_orbit_flips),
         cmocka_unit_test(test_orbit_leaves_a_repelling_rest),
         cmocka_unit_test(test_orbit_goes_on),
+        cmocka_unit_test(test_few_columns_do_not_stretch_the_range),
         cmocka_unit_test(test_orbit_does_not_depend_on_workers),
         cmocka_unit_test(test_orbit_is_cancelled_and_checked),
         cmocka_unit_test(test_basins_of_two_wells),

@@ -95,9 +95,16 @@ static void test_the_table_of_keys(void **state)
                      strcmp(nodes[i + 1].label, "take all started trajectories away") == 0;
             found += strcmp(nodes[i].label, "Ctrl+Z") == 0 &&
                      strcmp(nodes[i + 1].label, view_command_find("undo")->help) == 0;
+            found += strcmp(nodes[i].label, "Ctrl+click") == 0 &&
+                     strstr(nodes[i + 1].label, "in the token list") != NULL;
+            found += strcmp(nodes[i].label, "Shift+click") == 0;
         }
     }
-    assert_int_equal(found, 3);
+    assert_int_equal(found, 5);
+    assert_null(ui_find(d.v->ui, "help.more"));
+    view_test_do(d.v, "scale 2"); /* leaves no room for all */
+    idle(&d);
+    assert_non_null(strstr(ui_find(d.v->ui, "help.more")->label, "▲ 0  ▼ "));
     close_desk(&d);
 }
 
@@ -294,6 +301,87 @@ static void test_all_tokens_are_described(void **state)
     close_desk(&d);
 }
 
+/* A token that is chosen elsewhere than in the list comes into sight there. */
+static void test_the_chosen_token_is_in_sight(void **state)
+{
+    (void)state;
+    view_settings s = view_test_settings("a.safetensors");
+    (void)snprintf(s.prompt, sizeof s.prompt, VIEW_TEST_PROMPT " 2 6");
+    s.token = 7;
+    s.scale = 1.5;
+    desk d = open_desk(view_test_open(&s));
+    const char *const lines[] = {"say", "token 0", "token 7"};
+    const char *const rows[] = {"token.8", "token.1", "token.8"};
+    for (size_t i = 0; i < 3; i++) {
+        view_test_do(d.v, lines[i]);
+        settle(&d);
+        const ui_node *node = ui_find(d.v->ui, rows[i]);
+        assert_false(node->hidden);
+        assert_true(node->chosen && node->rect.h > UI_ROW - 1);
+    }
+    assert_true(ui_find(d.v->ui, "token.0")->hidden);
+    close_desk(&d);
+}
+
+/* Why there is no picture stands above the one of the settings before, whose token the list's
+ * attention is of, or of none. */
+static void test_a_picture_that_fails_is_told_of(void **state)
+{
+    (void)state;
+    view_settings s = view_test_settings("a.safetensors");
+    s.token = 4;
+    s.also[s.n_also++] = 5;
+    s.held[s.n_held++] = 3;
+    desk d = open_desk(view_test_open(&s));
+    settle(&d);
+    const viz_rect field = rect_of(&d, "field");
+    assert_non_null(strstr(ui_find(d.v->ui, "tokens")->label, "attention"));
+    key(&d, UI_UP, 0, false);
+    settle(&d);
+    assert_int_equal(d.v->s.token, 3);
+    assert_int_equal(d.v->broken.status, KERN_INVALID_ARGUMENT);
+    const ui_node *notice = ui_find(d.v->ui, "notice");
+    assert_non_null(notice);
+    assert_true(rect_of(&d, "field").y >= notice->rect.y + notice->rect.h);
+    assert_null(strstr(ui_find(d.v->ui, "tokens")->label, "attention"));
+    view_test_do(d.v, "undo");
+    settle(&d);
+    assert_null(ui_find(d.v->ui, "notice"));
+    assert_true(rect_of(&d, "field").h == field.h);
+    close_desk(&d);
+}
+
+/* Tokens drawn beside the chosen one have markers of the legend's colours in the list. */
+static void test_markers_have_the_legends_colours(void **state)
+{
+    (void)state;
+    view_settings s = view_test_settings("a.safetensors");
+    s.token = 4;
+    s.also[s.n_also++] = 1;
+    s.also[s.n_also++] = 3;
+    desk d = open_desk(view_test_open(&s));
+    settle(&d);
+    const unsigned char *pixels = cairo_image_surface_get_data(d.image);
+    const int stride = cairo_image_surface_get_stride(d.image);
+    const char *const rows[] = {"token.2", "token.4", "token.3"}; /* the last has none */
+    for (size_t i = 0; i < 3; i++) {
+        const viz_rgb ink = viz_colour_class(i < 2 ? i + 1 : 1, VIZ_LIGHT);
+        const viz_rect row = rect_of(&d, rows[i]);
+        size_t found = 0;
+        for (int y = (int)row.y; y < (int)(row.y + row.h - 5.0); y++) {
+            for (int x = (int)row.x + 20; x < (int)row.x + 80; x++) {
+                const unsigned char *p = pixels + y * stride + 4 * x;
+                found += fabs(p[2] - 255.0 * ink.r) < 3.0 && fabs(p[1] - 255.0 * ink.g) < 3.0 &&
+                                 fabs(p[0] - 255.0 * ink.b) < 3.0
+                             ? 1
+                             : 0;
+            }
+        }
+        assert_true(i < 2 ? found > 10 : found == 0);
+    }
+    close_desk(&d);
+}
+
 static void test_numbers(void **state)
 {
     char out[VIEW_NUMBER];
@@ -347,6 +435,9 @@ int main(void)
         cmocka_unit_test(test_choices_say_what_they_did),
         cmocka_unit_test(test_still),
         cmocka_unit_test(test_the_focus_is_seen),
+        cmocka_unit_test(test_the_chosen_token_is_in_sight),
+        cmocka_unit_test(test_a_picture_that_fails_is_told_of),
+        cmocka_unit_test(test_markers_have_the_legends_colours),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_figures_say_what_is_seen),
         cmocka_unit_test(test_all_tokens_are_described),

@@ -370,12 +370,13 @@ static void test_creeping_columns_do_not_flatten_the_strip(void **state)
     view_test_do(d.v, "orbit on");
     settle(&d);
     view_orbit *o = d.v->orbit;
+    const size_t creep = o->columns / 4; /* more than are few */
     for (size_t i = 0; i < o->columns * o->values; i++) {
-        o->a[i] = i < o->values ? 10.0 + (double)i : 0.0;
+        o->a[i] = i < creep * o->values ? 10.0 + (double)(i % o->values) : 0.0;
     }
     for (size_t i = 0; i < o->columns; i++) {
-        o->period[i] = i == 0 ? 0 : 1;
-        o->exponent[i] = i == 0 ? -1e-6 : -0.5;
+        o->period[i] = i < creep ? 0 : 1;
+        o->exponent[i] = i < creep ? -1e-6 : -0.5;
     }
     o->low = 0.0;
     o->high = 10.0 + (double)o->values;
@@ -384,13 +385,53 @@ static void test_creeping_columns_do_not_flatten_the_strip(void **state)
     const double x = strip.x + 0.55 * strip.w;
     const double y = strip.y + 16.0 + 0.5 * 0.68 * (strip.h - 31.0);
     for (int settled = 1; settled >= 0; settled--) {
-        o->period[0] = settled == 1 ? 0 : 1;
+        for (size_t i = 0; i < creep; i++) {
+            o->period[i] = settled == 1 ? 0 : 1;
+        }
         view_frame_fini(d.v);
         idle(&d);
         assert_ptr_equal(d.v->orbit, o);
         const unsigned ink = darkest(&d, x, y);
         assert_true(settled == 1 ? ink < 128 : ink > 200);
+        assert_int_equal(ui_find(d.v->ui, "strip.beyond") != NULL, settled);
     }
+    close_desk(&d);
+}
+
+static const char *label_of(const desk *d, const char *id)
+{
+    const ui_node *node = ui_find(d->v->ui, id);
+    return node != NULL ? node->label : "";
+}
+
+/* What the strip says of a rate is of the column nearest to it, whose rate it names, and nothing
+ * where the rate is none of the strip's. */
+static void test_the_strip_says_of_which_rate(void **state)
+{
+    (void)state;
+    desk d = open_desk(view_test_make());
+    char expected[64];
+    view_test_do(d.v, "columns 12");
+    view_test_do(d.v, "orbit on");
+    view_test_do(d.v, "rate 2");
+    settle(&d);
+    view_orbit *o = d.v->orbit;
+    size_t near = 0;
+    for (size_t i = 0; i < o->columns; i++) {
+        near = fabs(o->rate[i] - 2.0) < fabs(o->rate[near] - 2.0) ? i : near;
+    }
+    o->period[near] = 3;
+    o->radius[near] = 0.5;
+    idle(&d);
+    (void)snprintf(expected, sizeof expected, "at %.4g: period 3", o->rate[near]);
+    assert_string_equal(label_of(&d, "strip.period"), expected);
+    assert_string_equal(label_of(&d, "strip.radius"), "rest: |\xce\xbc| = 0.5");
+    assert_string_equal(label_of(&d, "strip.a"), "a");
+    assert_true(label_of(&d, "strip.low")[0] != '\0' && label_of(&d, "strip.high")[0] != '\0');
+    view_test_do(d.v, "orbit-from 3");
+    settle(&d);
+    assert_string_equal(label_of(&d, "strip.period"), "rate 2 is outside");
+    assert_null(ui_find(d.v->ui, "strip.radius"));
     close_desk(&d);
 }
 
@@ -534,6 +575,7 @@ int main(void)
         cmocka_unit_test(test_the_strip_sets_and_zooms_rates),
         cmocka_unit_test(test_the_strip_does_not_depend_on_the_rate),
         cmocka_unit_test(test_creeping_columns_do_not_flatten_the_strip),
+        cmocka_unit_test(test_the_strip_says_of_which_rate),
         cmocka_unit_test(test_the_pointer_tells_what_it_is_on),
         cmocka_unit_test(test_what_is_kept_is_what_would_be_drawn),
         cmocka_unit_test(test_steps_leave_the_base_alone),

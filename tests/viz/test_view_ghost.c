@@ -141,6 +141,34 @@ static size_t count_faint(view *v, bool *key)
     return n;
 }
 
+/* Elsewhere the setting changes nothing, for one reason after the other. */
+static void test_why_there_is_none(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {{"ghost on", "goes with follow"},
+                                           {"follow on", "no step before step 0"},
+                                           {"step 3", NULL},
+                                           {"mode surface", "a surface has"},
+                                           {"mode basins", NULL},
+                                           {"frozen on", "a frozen token's others"},
+                                           {"frozen off", NULL},
+                                           {"token 0", "the first token sees no other"},
+                                           {"token all", "all tokens move"},
+                                           {"token 5", NULL},
+                                           {"levels 0", "levels is 0"},
+                                           {"ghost off", NULL}};
+    view *v = view_test_make();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        view_test_do(v, cases[i][0]);
+        const char *why = view_words_idle(v->subject, &v->s, "ghost");
+        if ((why == NULL) != (cases[i][1] == NULL) ||
+            (why != NULL && strstr(why, cases[i][1]) == NULL)) {
+            fail_msg("after %s it says \"%s\"", cases[i][0], why != NULL ? why : "");
+        }
+    }
+    view_destroy(v);
+}
+
 /* Only where the field follows the step, and is another at the step before. */
 static void test_where_there_is_one(void **state)
 {
@@ -172,6 +200,7 @@ int main(void)
         cmocka_unit_test(test_it_is_the_step_before),
         cmocka_unit_test(test_scrubbing_has_it_at_once),
         cmocka_unit_test(test_where_there_is_one),
+        cmocka_unit_test(test_why_there_is_none),
     };
     return cmocka_run_group_tests(tests, view_test_setup, test_folder_remove);
 }

@@ -214,26 +214,27 @@ static void test_sphere(void **state)
     }
 }
 
+/* What a place has, whatever the chart. */
+typedef struct truth {
+    double gradient, low, high;
+} truth;
+
 /* A state has one gradient and two curvatures, whatever the chart: those of the energy along the
  * sphere of c, u and v. For unit tangents t and n of it at x they are x·A t and the eigenvalues of
  * t·A n − (x·A x/R²) t·n. */
-static void test_charts_do_not_matter(void **state)
+static truth truth_at(const dyn_plane *plane, const double *x)
 {
-    double x[DIMENSION];
     double t[2][DIMENSION];
-    (void)state;
-    dyn_plane *first = make_plane(DYN_PLANE_SPHERE);
-    dyn_plane_point(first, 1.2, -0.9, x);
     for (size_t k = 0; k < 2; k++) { /* the axes without their parts along x, and each other */
         double along = 0.0;
         double both = 0.0;
         double length = 0.0;
         for (size_t i = 0; i < DIMENSION; i++) {
-            along += first->axes[k][i] * x[i] / 6.25;
-            both += k == 1 ? first->axes[1][i] * t[0][i] : 0.0;
+            along += plane->axes[k][i] * x[i] / 6.25;
+            both += k == 1 ? plane->axes[1][i] * t[0][i] : 0.0;
         }
         for (size_t i = 0; i < DIMENSION; i++) {
-            t[k][i] = first->axes[k][i] - along * x[i] - (k == 1 ? both * t[0][i] : 0.0);
+            t[k][i] = plane->axes[k][i] - along * x[i] - (k == 1 ? both * t[0][i] : 0.0);
             length += t[k][i] * t[k][i];
         }
         for (size_t i = 0; i < DIMENSION; i++) {
@@ -244,19 +245,55 @@ static void test_charts_do_not_matter(void **state)
     const double aa = product(t[0], t[0]) - radial;
     const double bb = product(t[1], t[1]) - radial;
     const double half = hypot(0.5 * (aa - bb), product(t[0], t[1]));
+    return (truth){hypot(product(x, t[0]), product(x, t[1])), 0.5 * (aa + bb) - half,
+                   0.5 * (aa + bb) + half};
+}
+
+static void test_charts_do_not_matter(void **state)
+{
+    double x[DIMENSION];
+    (void)state;
+    dyn_plane *first = make_plane(DYN_PLANE_SPHERE);
+    dyn_plane_point(first, 1.2, -0.9, x);
+    const truth is = truth_at(first, x);
     for (size_t i = 0; i < sizeof charts / sizeof *charts; i++) {
         dyn_plane_shadow at;
         dyn_plane *plane = make_plane(charts[i]);
         dyn_plane_project(plane, x, &at);
         const view_measure m = measure_plane(plane, at.a, at.b);
         assert_near(m.energy, 0.5 * product(x, x), 1e-12);
-        assert_near(m.gradient, hypot(product(x, t[0]), product(x, t[1])), 1e-8);
+        assert_near(m.gradient, is.gradient, 1e-8);
         assert_true(m.uncertainty <= 1e-6);
-        assert_near(m.curvature[0], 0.5 * (aa + bb) - half, 10.0 * m.uncertainty);
-        assert_near(m.curvature[1], 0.5 * (aa + bb) + half, 10.0 * m.uncertainty);
+        assert_near(m.curvature[0], is.low, 10.0 * m.uncertainty);
+        assert_near(m.curvature[1], is.high, 10.0 * m.uncertainty);
         dyn_plane_destroy(plane);
     }
     dyn_plane_destroy(first);
+}
+
+/* Near antipodes and far out on a gnomonic chart a small part of the page is many states: numbers
+ * get worse there, and say so. */
+static void test_stretched_places(void **state)
+{
+    double x[DIMENSION];
+    (void)state;
+    for (int digits = 1; digits <= 6; digits++) {
+        const double near = pow(10.0, -digits);
+        const double radius[] = {2.5 * (PI - near), 2.5 / near};
+        for (size_t i = 0; i < 2; i++) {
+            dyn_plane *plane = make_plane(charts[i]);
+            dyn_plane_point(plane, 0.8 * radius[i], 0.6 * radius[i], x);
+            const truth is = truth_at(plane, x);
+            const view_measure m = measure_plane(plane, 0.8 * radius[i], 0.6 * radius[i]);
+            const double off = fmax(fabs(m.curvature[0] - is.low), fabs(m.curvature[1] - is.high));
+            assert_false(off > 10.0 * m.uncertainty); /* or none are told */
+            dyn_plane_destroy(plane);
+        }
+    }
+    dyn_plane *plane = make_plane(DYN_PLANE_ORTHOGRAPHIC);
+    assert_true(isnan(measure_plane(plane, 2.5, 0.0).uncertainty)); /* on the rim */
+    assert_true(isnan(measure(wave, NULL, &orthonormal, 1.0, 1e15, 0.0).uncertainty));
+    dyn_plane_destroy(plane);
 }
 
 /* ---- Edges ------------------------------------------------------------------------------------
@@ -291,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_axes_do_not_matter),
         cmocka_unit_test(test_sphere),
         cmocka_unit_test(test_charts_do_not_matter),
+        cmocka_unit_test(test_stretched_places),
         cmocka_unit_test(test_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -306,6 +306,9 @@ static void test_others_are_drawn(void **state)
     }
     assert_non_null(find_series(scene, "token 5 “9”, state pointed out"));
     assert_non_null(strstr(scene->note, "Other tokens are drawn where they would be"));
+    assert_non_null(
+        strstr(scene->note, "Markers of the trajectory without an entry in the legend have"));
+    assert_null(strstr(scene->note, "Markers have"));
     viz_scene_destroy(scene);
     view_destroy(v);
 }
@@ -336,12 +339,20 @@ static void test_commands_choose_others(void **state)
     expect_set(v, "also", "0,1,2,3,5");
     view_test_refused(v, "also 6", "there is no token 6 to be drawn too");
     view_test_refused(v, "also 1,x", "separated by commas");
-    view_test_do(v, "prompt 3 1 4");
+    view_test_do(v, "held 2");
+    view_test_do(v, "prompt 3 1 4"); /* the chosen token is then the last, 2, and moves */
     expect_set(v, "also", "0,1,2");
+    expect_set(v, "held", "none");
     view_test_do(v, "also clear");
     expect_set(v, "also", "none");
     view_test_do(v, "token all");
     view_test_refused(v, "also this", "choose a token first");
+    view_test_do(v, "also 2");
+    assert_string_equal(view_said(v, NULL), "also is 2; it has no effect: all tokens together have "
+                                            "one trajectory");
+    view_test_do(v, "token 1");
+    view_test_do(v, "also 0");
+    assert_string_equal(view_said(v, NULL), "also is 0,2");
     view_destroy(v);
 }
 
@@ -370,7 +381,7 @@ static void test_the_list_chooses_others(void **state)
     double at[2];
     assert_true(view_cache_point(d.v->base, p->a[0], p->b[0], 0.0, at));
     const char *said = hint_at(&d, field.x + at[0], field.y + at[1]);
-    assert_non_null(strstr(said, "4 5, state 0: E = "));
+    assert_non_null(strstr(said, "token 4 “5”, state 0: E = "));
     assert_non_null(strstr(said, "attends to "));
     close_desk(&d);
 }
@@ -469,7 +480,8 @@ static void test_what_cannot_be_held(void **state)
     view_test_do(v, "held 1,3");
     view_settle(v);
     view_words_describe(v->picture->landscape, text);
-    assert_non_null(strstr(text, "the whole model with tokens 1, 3 held at step 3"));
+    assert_non_null(strstr(text, "the whole model with tokens 1, 3 held at step 3; these states "
+                                 "and the centre are of the model without holding."));
     view_test_do(v, "token 3");
     view_settle(v);
     assert_int_equal(v->broken.status, KERN_INVALID_ARGUMENT);

@@ -329,8 +329,8 @@ static void test_table(void **state)
     for (const char *s = data; *s != '\0'; s++) {
         lines += *s == '\n' ? 1 : 0;
     }
-    assert_int_equal(lines, 3 + NX * NY + RINGS * AROUND + 3);
-    assert_non_null(strstr(data, "\npanel,series,piece,x,y,value\n"));
+    assert_int_equal(lines, 4 + NX * NY + RINGS * AROUND + 3);
+    assert_non_null(strstr(data, "\n# value: energy (nats)\npanel,series,piece,x,y,value\n"));
     assert_non_null(strstr(data, "\n1,\"energy\",0,-1.6000000000000001,-1,"));
     assert_non_null(strstr(data, "\n1,\"levels\",12,1.4399999999999999,0,1.2"));
     assert_non_null(strstr(data, "\n1,\"path\",0,-1.2,0.80000000000000004,\n"));

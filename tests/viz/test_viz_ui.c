@@ -445,11 +445,11 @@ static void test_list_rows(void **state)
     const ui_input input = {.x = 40, .y = 160, .wheel = -0.5}; /* one row and a half */
     const ui_frame fr = {f->cr, 400, 330, VIZ_LIGHT, &input};
     size_t seen = 0;
-    f->token = 7;
+    f->token = 2; /* in sight all the while */
     ui_begin(f->u, &fr);
     (void)ui_list(f->u, "rows", (viz_rect){10, 150, 200, 96}, "rows", &valued, &f->token);
     assert_int_equal(ui_end(f->u, &err), KERN_OK);
-    assert_string_equal(ui_find(f->u, "rows")->value, "token 7   49");
+    assert_string_equal(ui_find(f->u, "rows")->value, "token 2   4");
     for (size_t i = 0; i < ROWS; i++) {
         char id[UI_ID_MAX];
         char text[UI_TEXT_MAX];
@@ -461,7 +461,7 @@ static void test_list_rows(void **state)
         assert_string_equal(node->label, text);
         row_value(NULL, i, text, sizeof text);
         assert_string_equal(node->value, text);
-        assert_int_equal(node->chosen, i == 7);
+        assert_int_equal(node->chosen, i == 2);
         assert_int_equal(node->hidden, i < 1 || i > 5);
         seen += node->hidden ? 0 : 1;
         assert_true(node->hidden || (node->rect.y >= 150 && node->rect.y + node->rect.h <= 246));
@@ -470,6 +470,51 @@ static void test_list_rows(void **state)
     assert_true(ui_find(f->u, "rows.1")->rect.h == 0.5 * UI_ROW);
     press(f, UI_TAB, false);
     assert_string_equal(focused(f), "go"); /* rows take no focus */
+}
+
+static void long_text(void *context, size_t i, char *out, size_t size)
+{
+    (void)i;
+    (void)context;
+    (void)snprintf(out, size, "17  a long label of which the middle gives way");
+}
+
+static void long_value(void *context, size_t i, char *out, size_t size)
+{
+    (void)context;
+    (void)snprintf(out, size, "%s", i == 0 ? "-358.7" : "-358.1");
+}
+
+/* Whether two rows of a narrow list look the same between two places. */
+static bool rows_alike(const form *f, int from, int to)
+{
+    const unsigned char *data = cairo_image_surface_get_data(f->surface);
+    const int stride = cairo_image_surface_get_stride(f->surface);
+    bool alike = true;
+    for (int y = 152; y < 152 + UI_ROW - 4; y++) {
+        for (int x = from; x < to; x++) {
+            alike = alike &&
+                    memcmp(data + y * stride + 4 * x, data + (y + UI_ROW) * stride + 4 * x, 4) == 0;
+        }
+    }
+    return alike;
+}
+
+/* Where a row is short of room its text gives way, and its value stays. */
+static void test_values_stay(void **state)
+{
+    form *f = *state;
+    kern_error err;
+    const ui_input input = {.x = 1, .y = 1};
+    const ui_frame fr = {f->cr, 400, 330, VIZ_LIGHT, &input};
+    const ui_rows narrow = {.n = 3, .text = long_text, .value = long_value};
+    size_t chosen = 2;
+    ui_begin(f->u, &fr);
+    (void)ui_list(f->u, "rows", (viz_rect){10, 150, 160, 96}, "rows", &narrow, &chosen);
+    assert_int_equal(ui_end(f->u, &err), KERN_OK);
+    cairo_surface_flush(f->surface);
+    assert_true(rows_alike(f, 12, 110));   /* the same label */
+    assert_false(rows_alike(f, 110, 164)); /* 7 and 1 at the end */
 }
 
 /* Editing goes by characters, whatever their length in bytes. */
@@ -632,6 +677,7 @@ int main(void)
         WITH_FORM(test_choice_closes),
         WITH_FORM(test_list),
         WITH_FORM(test_list_rows),
+        WITH_FORM(test_values_stay),
         WITH_FORM(test_field),
         WITH_FORM(test_enter_is_told),
         WITH_FORM(test_keys_left_over),

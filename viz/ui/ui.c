@@ -190,18 +190,19 @@ const ui_node *ui_find(const ui *u, const char *id)
     return NULL;
 }
 
-double *ui_scroll_of(ui *u, const char *id)
+ui_scroll *ui_scroll_of(ui *u, const char *id)
 {
     size_t slot = UI_SCROLLS - 1; /* more scrolled widgets than slots share the last */
     for (size_t i = UI_SCROLLS; i-- > 0;) {
         if (ui_same(u->scrolls[i].id, id)) {
-            return &u->scrolls[i].offset;
+            return &u->scrolls[i];
         }
         slot = u->scrolls[i].id[0] == '\0' ? i : slot;
     }
     ui_copy_id(u->scrolls[slot].id, id);
     u->scrolls[slot].offset = 0.0;
-    return &u->scrolls[slot].offset;
+    u->scrolls[slot].chosen = SIZE_MAX;
+    return &u->scrolls[slot];
 }
 
 viz_rect ui_row(viz_rect *rest, double h)

@@ -193,6 +193,12 @@ bool ui_slider(ui *u, const char *id, viz_rect rect, const ui_range *range, doub
 bool ui_choice(ui *u, const char *id, viz_rect rect, const char *label, const char *const *options,
                size_t n, size_t *index);
 
+/* Bytes of a text that have a colour of their own. */
+typedef struct ui_tint {
+    size_t from, bytes;
+    viz_rgb colour;
+} ui_tint;
+
 /* A list of n rows of which one is chosen, with a scroll bar when they do not fit; each is an item
  * ID.0, ID.1, …, in sight or not. `text` writes row `i`; `mark` returns whether there is a mark
  * before it, and its colour. */
@@ -201,6 +207,8 @@ typedef struct ui_rows {
     void (*text)(void *context, size_t i, char *out, size_t size);
     void (*value)(void *context, size_t i, char *out, size_t size); /* behind it; NULL: none */
     bool (*mark)(void *context, size_t i, viz_rgb *colour);         /* NULL: no marks */
+    /* Whether part of the text has another colour, and which; NULL: none has. */
+    bool (*tint)(void *context, size_t i, ui_tint *out);
     /* Share of a whole that row `i` has, 0 to 1, drawn as a bar below its text and written at its
      * end in percent; less than a half percent, or NULL: nothing. */
     double (*share)(void *context, size_t i);

@@ -5,6 +5,7 @@
 #include "viz/ui/ui_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define FONT_SIZE 13.0
 #define PADDING   7.0
@@ -90,7 +91,24 @@ static void load(ui *u, const char *text, ui_tone tone)
     pango_layout_set_text(u->layout, text, -1);
 }
 
-void ui_text(ui *u, viz_rect rect, const char *text, ui_tone tone, double align)
+static void colour_part(ui *u, const ui_tint *tint)
+{
+    if (tint == NULL) {
+        return;
+    }
+    PangoAttrList *list = pango_attr_list_new();
+    PangoAttribute *colour = pango_attr_foreground_new((guint16)(65535.0 * tint->colour.r),
+                                                       (guint16)(65535.0 * tint->colour.g),
+                                                       (guint16)(65535.0 * tint->colour.b));
+    colour->start_index = (guint)tint->from;
+    colour->end_index = (guint)(tint->from + tint->bytes);
+    pango_attr_list_insert(list, colour);
+    pango_layout_set_attributes(u->layout, list);
+    pango_attr_list_unref(list);
+}
+
+static void draw_text(ui *u, viz_rect rect, const char *text, ui_tone tone, double align,
+                      PangoEllipsizeMode cut, const ui_tint *tint)
 {
     cairo_t *cr = u->frame.cr;
     const viz_rect in = {rect.x + PADDING, rect.y, rect.w - 2.0 * PADDING, rect.h};
@@ -98,8 +116,9 @@ void ui_text(ui *u, viz_rect rect, const char *text, ui_tone tone, double align)
         return;
     }
     load(u, text, tone);
+    colour_part(u, tint);
     pango_layout_set_width(u->layout, (int)(in.w * PANGO_SCALE));
-    pango_layout_set_ellipsize(u->layout, PANGO_ELLIPSIZE_END);
+    pango_layout_set_ellipsize(u->layout, cut);
     pango_layout_set_single_paragraph_mode(u->layout, TRUE);
     PangoRectangle box;
     pango_layout_get_extents(u->layout, NULL, &box);
@@ -110,6 +129,38 @@ void ui_text(ui *u, viz_rect rect, const char *text, ui_tone tone, double align)
     cairo_move_to(cr, in.x + align * (in.w - w) - (double)box.x / PANGO_SCALE,
                   in.y + (in.h - h) / 2.0);
     pango_cairo_show_layout(cr, u->layout);
+    pango_layout_set_attributes(u->layout, NULL);
+}
+
+void ui_text(ui *u, viz_rect rect, const char *text, ui_tone tone, double align)
+{
+    draw_text(u, rect, text, tone, align, PANGO_ELLIPSIZE_END, NULL);
+}
+
+static double natural_width(ui *u, const char *text, ui_tone tone)
+{
+    PangoRectangle box;
+    load(u, text, tone);
+    pango_layout_set_width(u->layout, -1);
+    pango_layout_get_extents(u->layout, NULL, &box);
+    return (double)box.width / PANGO_SCALE;
+}
+
+void ui_text_pair(ui *u, viz_rect rect, const char *text, const char *value, ui_tone tone,
+                  const ui_tint *tint)
+{
+    char both[2 * UI_TEXT_MAX + 8];
+    (void)snprintf(both, sizeof both, "%s%s%s", text, value[0] != '\0' ? UI_BETWEEN : "", value);
+    const double room = rect.w - 2.0 * PADDING;
+    const double end = natural_width(u, value, tone) + natural_width(u, UI_BETWEEN, tone);
+    if (value[0] == '\0' || natural_width(u, both, tone) <= room || !(end < room)) {
+        draw_text(u, rect, both, tone, 0.0, PANGO_ELLIPSIZE_END, tint);
+        return;
+    }
+    viz_rect part = {rect.x, rect.y, room - end + 2.0 * PADDING, rect.h};
+    draw_text(u, part, text, tone, 0.0, PANGO_ELLIPSIZE_MIDDLE, tint);
+    part = (viz_rect){rect.x + room - end, rect.y, end + 2.0 * PADDING, rect.h};
+    draw_text(u, part, value, tone, 1.0, PANGO_ELLIPSIZE_END, NULL);
 }
 
 double ui_text_width(ui *u, const char *text, size_t bytes)

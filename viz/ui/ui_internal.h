@@ -30,6 +30,7 @@ enum { UI_SCROLLS = 16 };
 typedef struct ui_scroll {
     char id[UI_ID_MAX];
     double offset;
+    size_t chosen; /* row that was chosen in the frame before; SIZE_MAX before the first */
 } ui_scroll;
 
 struct ui {
@@ -88,8 +89,8 @@ bool ui_edit_apply(ui *u, char *text, size_t size, size_t *caret, const char *ac
 /* The open list, drawn and asked by ui_end and ui_begin. */
 void ui_popup_draw(ui *u);
 
-/* Offset of a scrolled widget, kept under its id. */
-double *ui_scroll_of(ui *u, const char *id);
+/* How far a widget is scrolled, kept under its id. */
+ui_scroll *ui_scroll_of(ui *u, const char *id);
 
 /* ---- Drawing ---- */
 
@@ -102,6 +103,13 @@ void ui_face(ui *u, const ui_node *node, double lift);
 
 /* Text within rect: align 0 left, ½ centre, 1 right; centred vertically, cut with an ellipsis. */
 void ui_text(ui *u, viz_rect rect, const char *text, ui_tone tone, double align);
+
+#define UI_BETWEEN "   " /* a text and its value */
+
+/* A text and behind it a value, which gives way last: the text's middle is cut first. `tint`
+ * colours a part of the text; NULL: none. */
+void ui_text_pair(ui *u, viz_rect rect, const char *text, const char *value, ui_tone tone,
+                  const ui_tint *tint);
 
 /* Width of a text, and of its first `bytes` bytes. */
 double ui_text_width(ui *u, const char *text, size_t bytes);

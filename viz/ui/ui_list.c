@@ -34,7 +34,6 @@ static bool move_index(ui *u, const char *id, size_t n, size_t page, size_t *ind
     return *index != old;
 }
 
-#define GAP         "   "
 #define SHARE_LEAST 0.005
 #define SHARE_WIDTH 58.0 /* of the percentage */
 
@@ -62,10 +61,11 @@ static void write_row(const ui_rows *rows, size_t i, char *out, size_t size)
     out[0] = '\0';
     rows->text(rows->context, i, out, size);
     const size_t used = strlen(out);
-    if (rows->value != NULL && used + sizeof GAP < size) {
-        memcpy(out + used, GAP, sizeof GAP);
-        rows->value(rows->context, i, out + used + sizeof GAP - 1, size - used - sizeof GAP + 1);
-        if (out[used + sizeof GAP - 1] == '\0') {
+    if (rows->value != NULL && used + sizeof UI_BETWEEN < size) {
+        memcpy(out + used, UI_BETWEEN, sizeof UI_BETWEEN);
+        rows->value(rows->context, i, out + used + sizeof UI_BETWEEN - 1,
+                    size - used - sizeof UI_BETWEEN + 1);
+        if (out[used + sizeof UI_BETWEEN - 1] == '\0') {
             out[used] = '\0';
         }
     }
@@ -85,13 +85,19 @@ static void draw_row(ui *u, viz_rect row, const ui_rows *rows, size_t i, bool ch
         cairo_rectangle(cr, row.x + 6.0, row.y + row.h / 2.0 - 5.0, 10.0, 10.0);
         cairo_fill(cr);
     }
-    char text[2 * UI_TEXT_MAX];
-    write_row(rows, i, text, sizeof text);
+    char text[UI_TEXT_MAX] = "";
+    char value[UI_TEXT_MAX] = "";
+    rows->text(rows->context, i, text, sizeof text);
+    if (rows->value != NULL) {
+        rows->value(rows->context, i, value, sizeof value);
+    }
     const double shift = rows->mark != NULL ? 14.0 : 0.0;
     const double taken =
         rows->share != NULL ? draw_share(u, row, rows->share(rows->context, i)) : 0.0;
-    ui_text(u, (viz_rect){row.x + shift, row.y, row.w - shift - taken, row.h}, text,
-            chosen ? UI_STRONG : UI_PLAIN, 0.0);
+    ui_tint tint;
+    const bool tinted = rows->tint != NULL && rows->tint(rows->context, i, &tint);
+    ui_text_pair(u, (viz_rect){row.x + shift, row.y, row.w - shift - taken, row.h}, text, value,
+                 chosen ? UI_STRONG : UI_PLAIN, tinted ? &tint : NULL);
 }
 
 static void draw_bar(ui *u, viz_rect rect, double offset, double whole)
@@ -166,10 +172,13 @@ bool ui_list(ui *u, const char *id, viz_rect rect, const char *label, const ui_r
     const ui_input *in = u->frame.input;
     ui_node *node = ui_add(u, id, UI_ROLE_LIST, label, rect, rows->n > 0);
     const ui_touch touch = ui_interact(u, node);
-    double *offset = ui_scroll_of(u, id);
+    ui_scroll *scroll = ui_scroll_of(u, id);
+    double *offset = &scroll->offset;
     const size_t old = *index;
     const size_t page = (size_t)fmax(1.0, floor(rect.h / ROW));
-    const bool moved = rows->n > 0 && move_index(u, id, rows->n, page, index);
+    (void)(rows->n > 0 && move_index(u, id, rows->n, page, index));
+    const bool moved = *index != scroll->chosen; /* by keys here, or by the caller */
+    scroll->chosen = *index;
     if (touch.hot) {
         *offset -= 3.0 * ROW * in->wheel;
     }

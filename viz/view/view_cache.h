@@ -33,7 +33,7 @@ typedef struct view_cache {
     view_scene_key key;
     viz_scene *scene; /* NULL: there is nothing to show, for the reason in `why` */
     viz_layout *layout;
-    const char *note;         /* of the scene, where it has no room below; or NULL */
+    const char *note; /* of the scene, where it has no room below; or NULL */
     cairo_surface_t *base, *around;
     kern_error why;
     double zoom; /* logical units per point of the page */

@@ -118,6 +118,15 @@ static kern_status multiply(const view *v, const view_field *field, const char *
     return KERN_OK;
 }
 
+void view_tell(view *v, const view_field *field)
+{
+    char text[VIEW_TEXT];
+    const char *idle = v->subject != NULL ? view_words_idle(v->subject, &v->s, field->name) : NULL;
+    view_settings_show(&v->s, field, text);
+    view_say(v, false, "%s is %s%s%s", field->name, text,
+             idle != NULL ? "; it has no effect: " : "", idle != NULL ? idle : "");
+}
+
 kern_status view_assign(view *v, const char *name, const char *value, kern_error *err)
 {
     const view_field *field = NULL;
@@ -137,7 +146,6 @@ kern_status view_assign(view *v, const char *name, const char *value, kern_error
         value = text;
     }
     KERN_TRY(view_set(v, field->name, value, err));
-    view_settings_show(&v->s, field, text);
-    view_say(v, false, "%s is %s", field->name, text);
+    view_tell(v, field);
     return KERN_OK;
 }

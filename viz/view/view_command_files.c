@@ -203,6 +203,7 @@ kern_status view_run_screenshot(view *v, const char *arguments, kern_error *err)
     char path[VIEW_TEXT];
     KERN_TRY(view_args_path(path, "screenshot", arguments, err));
     memcpy(v->capture, path, sizeof path);
-    view_say(v, false, "the window as it is goes to %s", path);
+    /* Said now and not when it is written: the picture is the window as it then stays. */
+    view_say(v, false, "picture of the window: %s", path);
     return KERN_OK;
 }

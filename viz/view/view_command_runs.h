@@ -39,6 +39,9 @@ kern_status view_args_none(const char *command, const char *arguments, kern_erro
  * text is emptied by two double quotes. */
 kern_status view_assign(view *v, const char *name, const char *value, kern_error *err);
 
+/* Says the value of a setting, and why it has no effect where that is so. */
+void view_tell(view *v, const view_field *field);
+
 /* ---- What commands run: arguments without blanks around them ---- */
 
 typedef kern_status view_command_run(view *v, const char *arguments, kern_error *err);

@@ -7,15 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The members of a set of tokens, by the name of the setting. */
-static kern_status tell(view *v, const view_field *field)
-{
-    char text[VIEW_TEXT];
-    view_settings_show(&v->s, field, text);
-    view_say(v, false, "%s is %s", field->name, text);
-    return KERN_OK;
-}
-
 /* All tokens but the chosen one. */
 static kern_status take_all(const view *v, const view_field *field, view_settings *s,
                             kern_error *err)
@@ -75,7 +66,8 @@ static kern_status change_set(view *v, const char *name, const char *arguments, 
         return view_assign(v, name, arguments, err);
     }
     KERN_TRY(view_change(v, &s, "", err));
-    return tell(v, field);
+    view_tell(v, field);
+    return KERN_OK;
 }
 
 kern_status view_run_held(view *v, const char *arguments, kern_error *err)

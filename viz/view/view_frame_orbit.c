@@ -26,84 +26,15 @@
 #define NARROWEST 1e-9 /* range of rates, of its middle */
 #define MOST      1000.0
 #define MARGIN    0.06 /* of the values, above and below */
-#define LEAST     1e-3 /* of the plane's first axis, that a strip shows */
-#define ALIKE     0.5  /* of the range of both halves of a settled column, at least common */
+#define AXIS      80.0 /* for the ends of the values, left of the plot */
 #define WORDS     18.0 /* a line of words at the left */
 
 typedef struct strip {
     const view_orbit *orbit; /* or NULL */
     viz_rect plot, exponents;
     double from, to;
-    double low, high; /* of the values of columns that have settled, or of all when none has */
+    double low, high; /* view_orbit_range */
 } strip;
-
-/* ---- What has settled ------------------------------------------------------------------------ */
-
-static void widen(double range[2], const double *a, size_t n)
-{
-    for (size_t k = 0; k < n; k++) {
-        if (isfinite(a[k])) {
-            range[0] = fmin(range[0], a[k]);
-            range[1] = fmax(range[1], a[k]);
-        }
-    }
-}
-
-/* Steps that shrink by e^λ each have |last| / (1 − e^λ) still to go, at most. */
-static bool is_near_rest(const strip *s, size_t column)
-{
-    const view_orbit *o = s->orbit;
-    const double *a = o->a + column * o->values;
-    if (o->values < 2 || !(o->exponent[column] < 0.0)) {
-        return false;
-    }
-    const double last = fabs(a[o->values - 1] - a[o->values - 2]);
-    return last <= LEAST * o->span * -expm1(o->exponent[column]);
-}
-
-/* A column with a period has settled, and one about to rest. Any other has, when its values range
- * over much the same before and after their middle, as on a closed curve or in chaos: on the way to
- * rest the later half lies elsewhere, or in a part of the range. */
-static bool has_settled(const strip *s, size_t column)
-{
-    const view_orbit *o = s->orbit;
-    const double *a = o->a + column * o->values;
-    const size_t half = o->values / 2;
-    double first[2] = {HUGE_VAL, -HUGE_VAL};
-    double second[2] = {HUGE_VAL, -HUGE_VAL};
-    if (o->period[column] > 0 || is_near_rest(s, column)) {
-        return true;
-    }
-    for (size_t k = 0; k < o->values; k++) {
-        if (!isfinite(a[k])) {
-            return false;
-        }
-    }
-    widen(first, a, half);
-    widen(second, a + half, o->values - half);
-    const double both = fmin(first[1], second[1]) - fmax(first[0], second[0]);
-    const double all = fmax(first[1], second[1]) - fmin(first[0], second[0]);
-    return both > ALIKE * all;
-}
-
-/* The others are cut at the ends of this range: an orbit that creeps would flatten the rest. */
-static void find_range(strip *s)
-{
-    const view_orbit *o = s->orbit;
-    double range[2] = {HUGE_VAL, -HUGE_VAL};
-    for (size_t i = 0; i < o->columns; i++) {
-        if (has_settled(s, i)) {
-            widen(range, o->a + i * o->values, o->values);
-        }
-    }
-    s->low = range[0] <= range[1] ? range[0] : o->low;
-    s->high = range[0] <= range[1] ? range[1] : o->high;
-    /* What differs by less than this is at one place of the map. */
-    const double middle = 0.5 * (s->low + s->high);
-    const double half = 0.5 * fmax(s->high - s->low, LEAST * o->span);
-    s->low = middle - half;
-    s->high = middle + half;
-}
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
@@ -330,25 +261,37 @@ static size_t nearest(const view_desk *d, const strip *s)
     return near;
 }
 
-/* Its period in words. */
-static void describe(const strip *s, size_t near, char *out, size_t size)
+/* Whether a rate is one of those between the strip's ends. */
+static bool is_within(const strip *s, double rate)
+{
+    return rate >= s->from && rate <= s->to;
+}
+
+/* Its rate, and its period in words. */
+static void describe(const view_desk *d, const strip *s, size_t near, char *out, size_t size)
 {
     const view_orbit *o = s->orbit;
-    (void)snprintf(out, size, "orbits …");
+    const char *what = "no period to 64";
+    if (!is_within(s, d->v->s.rate)) {
+        (void)snprintf(out, size, "rate %.4g is outside", d->v->s.rate);
+        return;
+    }
     if (near == SIZE_MAX) {
+        (void)snprintf(out, size, "orbits …");
         return;
     }
     if (o->period[near] > 0) {
-        (void)snprintf(out, size, "period %zu", o->period[near]);
-    } else if (is_near_rest(s, near)) {
-        (void)snprintf(out, size, "close to rest");
-    } else if (!has_settled(s, near)) {
-        (void)snprintf(out, size, "not settled");
-    } else if (o->exponent[near] > 0.0) {
-        (void)snprintf(out, size, "no period to 64, λ > 0");
-    } else {
-        (void)snprintf(out, size, "no period to 64");
+        (void)snprintf(out, size, "at %.4g: period %zu", o->rate[near], o->period[near]);
+        return;
     }
+    if (view_orbit_is_near_rest(o, near)) {
+        what = "close to rest";
+    } else if (!view_orbit_has_settled(o, near)) {
+        what = "not settled";
+    } else if (o->exponent[near] > 0.0) {
+        what = "no period, λ > 0";
+    }
+    (void)snprintf(out, size, "at %.4g: %s", o->rate[near], what);
 }
 
 /* What the strip holds: the token, and where those before it are. */
@@ -367,27 +310,67 @@ static void explain(view_desk *d)
         token, l->at);
 }
 
+/* Points that are cut above and below the plot. */
+static size_t count_beyond(const strip *s)
+{
+    const view_orbit *o = s->orbit;
+    size_t n = 0;
+    for (size_t i = 0; o != NULL && i < o->columns; i++) {
+        for (size_t k = 0; k < o->values && is_within(s, o->rate[i]); k++) {
+            const double y = strip_y(s->plot, s->low, s->high, o->a[i * o->values + k]);
+            n += isfinite(y) && (y < s->plot.y || y > s->plot.y + s->plot.h) ? 1 : 0;
+        }
+    }
+    return n;
+}
+
+/* Least and largest value at the plot's lower and upper edge, and the axis's name between, with as
+ * many digits as tell the two apart. */
+static void draw_axis(view_desk *d, const strip *s)
+{
+    char text[32];
+    const double span = (1.0 + 2.0 * MARGIN) * (s->high - s->low);
+    const double middle = 0.5 * (s->low + s->high);
+    if (!(span > 0.0) || !isfinite(middle)) {
+        return;
+    }
+    const double places = ceil(log10(fmax(fabs(middle) + 0.5 * span, span) / span));
+    const int digits = 2 + (int)fmin(fmax(places, 0.0), 4.0);
+    const double x = s->plot.x - AXIS;
+    const double foot = s->plot.y + s->plot.h - FOOT;
+    ui_label(d->u, "strip.high", (viz_rect){x, s->plot.y, AXIS, FOOT},
+             view_number(text, digits, middle + 0.5 * span), UI_FAINT);
+    ui_label(d->u, "strip.a", (viz_rect){x, 0.5 * (s->plot.y + foot), AXIS, FOOT}, "a", UI_FAINT);
+    ui_label(d->u, "strip.low", (viz_rect){x, foot, AXIS, FOOT},
+             view_number(text, digits, middle - 0.5 * span), UI_FAINT);
+}
+
 /* At the left of the strip, as many lines as there is room for. */
 static void draw_words(view_desk *d, const strip *s, double x)
 {
     const view *v = d->v;
-    const char *const ids[] = {"strip.from", "strip.held", "strip.period", "strip.radius"};
+    const char *ids[] = {"strip.from", "strip.held", "strip.period", "strip.radius"};
     char lines[4][64] = {"", "", "", ""};
     bool continued = v->s.continued;
     const size_t column = nearest(d, s);
+    const size_t beyond = count_beyond(s);
     (void)snprintf(lines[0], sizeof lines[0], "rates %.4g to %.4g", s->from, s->to);
+    if (beyond > 0) {
+        ids[0] = "strip.beyond";
+        (void)snprintf(lines[0], sizeof lines[0], "%zu points beyond", beyond);
+    }
     if (v->picture != NULL) {
         (void)snprintf(lines[1], sizeof lines[1], "held: rate 1, t = %zu",
                        v->picture->landscape->at);
     }
-    describe(s, column, lines[2], sizeof lines[2]);
-    if (column != SIZE_MAX && isfinite(s->orbit->radius[column])) {
+    describe(d, s, column, lines[2], sizeof lines[2]);
+    if (column != SIZE_MAX && is_within(s, v->s.rate) && isfinite(s->orbit->radius[column])) {
         (void)snprintf(lines[3], sizeof lines[3], "rest: |μ| = %.4g", s->orbit->radius[column]);
     }
     double y = s->plot.y;
     for (size_t i = 0; i < 4; i++) {
         if (lines[i][0] != '\0' && y + WORDS <= s->exponents.y + 2.0) {
-            ui_label(d->u, ids[i], (viz_rect){x, y, BUTTONS + UI_GAP + TRACK, WORDS}, lines[i],
+            ui_label(d->u, ids[i], (viz_rect){x, y, BUTTONS + 2.0 * UI_GAP, WORDS}, lines[i],
                      i < 2 ? UI_FAINT : UI_PLAIN);
             y += WORDS;
         }
@@ -449,7 +432,7 @@ static void take_keys(view_desk *d, const strip *s)
 void view_frame_orbit(view_desk *d, viz_rect area)
 {
     const view *v = d->v;
-    const double x = area.x + PADDING + BUTTONS + UI_GAP + TRACK;
+    const double x = area.x + PADDING + BUTTONS + 2.0 * UI_GAP + AXIS;
     const double w = area.x + area.w - PADDING - TRACK - x;
     const double h = area.h - HEAD - FOOT;
     strip s = {.orbit = v->orbit != NULL && v->orbit->columns > 0 ? v->orbit : NULL,
@@ -479,13 +462,16 @@ void view_frame_orbit(view_desk *d, viz_rect area)
     if (event.hovered) {
         explain(d);
     }
+    if (s.orbit != NULL) {
+        view_orbit_range(s.orbit, &s.low, &s.high);
+        draw_axis(d, &s);
+    }
     draw_words(d, &s, area.x + PADDING);
     view_desk_paint(d, view_desk_colour(d, VIZ_PAINT_PAGE), 1.0);
     cairo_rectangle(d->cr, s.plot.x, s.plot.y, s.plot.w, h);
     cairo_fill(d->cr);
     draw_rates(d, &s);
     if (s.orbit != NULL) {
-        find_range(&s);
         draw_points(d, &s, s.plot);
         draw_exponents(d, &s);
     }

@@ -17,6 +17,7 @@ enum { SUGGESTIONS = 12, DPIS = 3, WIDTHS = 2 };
 #define PADDING 12.0
 #define KEY     114.0 /* width of the keys in their table */
 #define COLUMN  400.0 /* least width of a column of it */
+#define MORE    96.0  /* how much of it is out of sight */
 
 static viz_rect centred(const view_desk *d, double w, double h)
 {
@@ -195,7 +196,9 @@ static bool help_at(size_t i, help_line *out)
         {"Shift+drag", "turn the axes within the plane"},
         {"Wheel", "zoom about the pointer"},
         {"Click", "point out a state, or measure a place"},
-        {"Ctrl+click", "start a trajectory there"},
+        {"Ctrl+click", "on the map: start a trajectory there"},
+        {"Ctrl+click", "in the token list: draw it too, or no more"},
+        {"Shift+click", "in the token list: hold it, or let it go"},
         {"Ctrl+arrows", "move the map, or turn the surface"},
         {"Tab", "go to the next widget"},
     };
@@ -246,6 +249,18 @@ static void scroll_help(view_desk *d, size_t n, size_t rows)
     c->scrolled = (size_t)fmin(fmax(to, 0.0), (double)most);
 }
 
+/* How many lines lie above and below those in sight, right-hand in the head. */
+static void draw_more(view_desk *d, viz_rect rect, size_t n, size_t shown)
+{
+    char text[64];
+    const size_t above = d->c->scrolled;
+    const size_t below = n > above + shown ? n - above - shown : 0;
+    if (above + below > 0) {
+        (void)snprintf(text, sizeof text, "▲ %zu  ▼ %zu", above, below);
+        ui_label(d->u, "help.more", rect, text, UI_FAINT);
+    }
+}
+
 static void draw_help(view_desk *d)
 {
     const double line_height = 20.0;
@@ -261,7 +276,7 @@ static void draw_help(view_desk *d)
     viz_rect rest = inside(sheet);
     ui_sheet(d->u, sheet);
     const viz_rect head = ui_row(&rest, UI_ROW);
-    ui_label(d->u, "help.title", (viz_rect){head.x, head.y, head.w - 90.0, head.h},
+    ui_label(d->u, "help.title", (viz_rect){head.x, head.y, head.w - 90.0 - MORE, head.h},
              "Keys. Ctrl+P finds every command by its name.", UI_STRONG);
     if (ui_button(d->u, "help.close", (viz_rect){head.x + head.w - 84.0, head.y, 84.0, head.h},
                   "Close", true)) {
@@ -269,6 +284,8 @@ static void draw_help(view_desk *d)
     }
     const size_t rows = (size_t)fmax(1.0, floor(rest.h / line_height));
     scroll_help(d, n, columns * rows);
+    draw_more(d, (viz_rect){head.x + head.w - 90.0 - MORE, head.y, MORE, head.h}, n,
+              columns * rows);
     for (size_t i = 0; i < columns * rows && help_at(d->c->scrolled + i, &line); i++) {
         const viz_rect column = ui_part(rest, i / rows, columns);
         draw_help_line(d,

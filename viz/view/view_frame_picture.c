@@ -16,7 +16,10 @@
 #define ZOOM       1.5
 #define PAGE_WIDTH 380.0 /* points, below which the zoom gives way */
 
-#define CROSS 6.0
+#define NOTICE 44.0 /* above a picture that is of settings before */
+
+#define CROSS   6.0
+#define UPRIGHT 1.5707963267948966
 
 static void draw_notice(view_desk *d, viz_rect area)
 {
@@ -48,7 +51,8 @@ static void draw_notice(view_desk *d, viz_rect area)
     }
 }
 
-/* Two strokes along the principal curvatures, as long as the cross of a map's point. */
+/* Two strokes along the principal curvatures, or upright where there are none, as long as the cross
+ * of a map's point. */
 static void draw_measure(view_desk *d, viz_rect area)
 {
     const view_measure *m = &d->v->measure;
@@ -63,8 +67,9 @@ static void draw_measure(view_desk *d, viz_rect area)
         const double grey = pass == 0 ? VIZ_HALO_GREY : 1.0;
         view_desk_paint(d, (viz_rgb){grey, grey, grey}, 1.0);
         for (int k = 0; k < 2; k++) {
-            const double dx = CROSS * cos(m->page[k]);
-            const double dy = -CROSS * sin(m->page[k]);
+            const double angle = isfinite(m->page[k]) ? m->page[k] : k * UPRIGHT;
+            const double dx = CROSS * cos(angle);
+            const double dy = -CROSS * sin(angle);
             view_desk_line(d, x - dx, y - dy, x + dx, y + dy, pass == 0 ? 4.0 : 1.5);
         }
     }
@@ -89,6 +94,12 @@ void view_frame_picture(view_desk *d, viz_rect area)
     if (!(area.w >= 1.0 && area.h >= 1.0)) {
         return;
     }
+    const bool before = v->picture != NULL && v->broken.status != KERN_OK;
+    const viz_rect notice = {area.x, area.y, area.w, NOTICE};
+    if (before && area.h > 2.0 * NOTICE) {
+        area.y += NOTICE;
+        area.h -= NOTICE;
+    }
     describe(v, value, sizeof value);
     const ui_canvas_event event = ui_canvas(d->u, "field", area, view_title(v), value);
     view_frame_point(d, &event);
@@ -102,7 +113,7 @@ void view_frame_picture(view_desk *d, viz_rect area)
     }
     draw_measure(d, area);
     view_desk_focus(d, "field", area);
-    if (v->broken.status != KERN_OK) {
-        draw_notice(d, (viz_rect){area.x, area.y, area.w, 48.0});
+    if (before) {
+        draw_notice(d, notice);
     }
 }

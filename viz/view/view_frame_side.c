@@ -136,7 +136,21 @@ static double row_energy(const tokens *t, size_t row)
     return sum;
 }
 
-/* The shape of the markers of a token that is drawn beside the chosen one; none of others. */
+/* Which of the others a token is that is drawn beside the chosen one, from 1 on, as
+ * viz_landscape_paths.c counts them; else 0. */
+static size_t other_of(const view_settings *s, size_t token)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_also && s->token != VIEW_ALL && token != s->token; i++) {
+        if (s->also[i] == token) {
+            return n + 1;
+        }
+        n += s->also[i] != s->token ? 1 : 0;
+    }
+    return 0;
+}
+
+/* The shape of its markers; none of tokens that are not drawn so. */
 static const char *shape_of(const view_settings *s, size_t token)
 {
     static const char *const shapes[] = {[VIZ_MARKER_NONE] = "",
@@ -144,14 +158,8 @@ static const char *shape_of(const view_settings *s, size_t token)
                                          [VIZ_MARKER_SQUARE] = "■ ",
                                          [VIZ_MARKER_TRIANGLE] = "▲ ",
                                          [VIZ_MARKER_CROSS] = "✕ "};
-    size_t n = 0;
-    for (size_t i = 0; i < s->n_also && s->token != VIEW_ALL && token != s->token; i++) {
-        if (s->also[i] == token) {
-            return shapes[viz_plot_marker(n + 1)]; /* as viz_landscape_paths.c counts them */
-        }
-        n += s->also[i] != s->token ? 1 : 0;
-    }
-    return "";
+    const size_t other = other_of(s, token);
+    return other > 0 ? shapes[viz_plot_marker(other)] : "";
 }
 
 /* Whether a token stays where it is along the trajectory. */
@@ -198,6 +206,21 @@ static bool token_mark(void *context, size_t i, viz_rgb *colour)
     return true;
 }
 
+/* The marker in the legend's colour. */
+static bool token_tint(void *context, size_t i, ui_tint *out)
+{
+    const tokens *t = context;
+    char number[32];
+    const size_t other = i > 0 ? other_of(&t->v->s, i - 1) : 0;
+    if (other == 0) {
+        return false;
+    }
+    out->from = (size_t)snprintf(number, sizeof number, "%zu  ", i - 1);
+    out->bytes = strlen(shape_of(&t->v->s, i - 1));
+    out->colour = viz_colour_class(other, t->v->s.dark ? VIZ_DARK : VIZ_LIGHT);
+    return true;
+}
+
 static double token_share(void *context, size_t i)
 {
     const tokens *t = context;
@@ -205,9 +228,14 @@ static double token_share(void *context, size_t i)
     return t->attended != NULL && i > 0 && i - 1 <= chosen ? t->attended[i - 1] : 0.0;
 }
 
-/* Whom the chosen token attends to at the step pointed out. */
+/* Whom the chosen token attends to at the step pointed out; NULL while the picture is one of other
+ * settings, of another token. */
 static const double *find_attended(const view *v)
 {
+    if (v->picture == NULL ||
+        (v->broken.status != KERN_OK && v->picture->landscape->token != v->s.token)) {
+        return NULL;
+    }
     const view_attention *a = view_tasks_attention(v);
     return a != NULL && v->s.token != VIEW_ALL ? view_attention_of(a, v->s.step, v->s.token) : NULL;
 }
@@ -245,6 +273,7 @@ static void draw_tokens(view_desk *d, viz_rect rest)
                           .text = token_text,
                           .value = token_energy,
                           .mark = token_mark,
+                          .tint = token_tint,
                           .share = token_share,
                           .context = &t,
                           .hovered = &hovered};

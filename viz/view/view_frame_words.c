@@ -73,7 +73,7 @@ static void who_moves(const view_landscape *l, size_t index, char *out, size_t s
         return;
     }
     view_subject_token(l->subject, index, token, sizeof token);
-    (void)snprintf(out, size, "%zu %s", index, token);
+    (void)snprintf(out, size, "token %zu “%s”", index, token);
 }
 
 /* State t of a path that is the chosen token's or another one's. */
@@ -82,7 +82,7 @@ static void describe_state(const view_desk *d, const view_path *path, size_t tok
 {
     char e[32];
     char step[64];
-    char who[MODEL_TOKENIZER_LABEL + 32];
+    char who[MODEL_TOKENIZER_LABEL + 40];
     char attended[ATTENDED] = "";
     const view_landscape *l = d->c->key.picture->landscape;
     const double share = path->distance[t] > 0.0 ? path->residual[t] / path->distance[t] : 0.0;
@@ -128,7 +128,7 @@ static void describe_place(const view_desk *d, char *out, size_t size)
     char a[32];
     char b[32];
     char e[32];
-    char who[MODEL_TOKENIZER_LABEL + 32];
+    char who[MODEL_TOKENIZER_LABEL + 40];
     const view_cache *c = d->c;
     who_moves(c->key.picture->landscape, c->key.picture->landscape->token, who, sizeof who);
     const double energy = view_cache_energy(c, c->hover);

@@ -113,6 +113,17 @@ bool view_landscape_sees_others(const view_landscape *landscape);
 /* ---- Words ------------------------------------------------------------------------------------
  * In markup, for axes, title and note of every figure of the landscape. */
 enum { VIEW_LABEL = 256, VIEW_NOTE = 1024 };
+
+/* The energy of an axis or a colour bar, with its unit: E_A in nats, or ε of a part of a layer
+ * (model_layer_energy_unit), whose meaning the description has. */
+void view_words_energy(const view_landscape *l, char out[VIEW_LABEL]);
+/* That unit, in files ("nat" or its key) and in plain words. */
+const char *view_words_unit_key(const view_landscape *l);
+const char *view_words_unit(const view_landscape *l);
+
+/* Why a setting that is given changes nothing beside the others: `also`, `held`, `follow` and
+ * `ghost`, by their names; NULL where it does, or is not given. Plain text, borrowed. */
+const char *view_words_idle(const view_subject *subject, const view_settings *s, const char *name);
 void view_words_subject(const view_landscape *l, char out[VIEW_LABEL]); /* plain: token 5 “)” */
 void view_words_axis(const view_landscape *l, int axis, char out[VIEW_LABEL]);
 void view_words_title(const view_landscape *l, char out[2 * VIEW_LABEL]);

@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 /* Steps that are tried, each half of the one before; and the first, in ε^(1/6) of the scale. */
 enum { STEPS = 8, FIRST = 8 };
@@ -12,13 +13,23 @@ enum { AROUND = 8, POINTS = STEPS * AROUND + 1 };
 
 enum { SLOPE_A, SLOPE_B, BEND_AA, BEND_AB, BEND_BB, TERMS };
 
-/* Of an extrapolated second difference of numbers rounded to ε|E|: (4·4/(h/2)² + 4/h²)/3. */
-#define ROUNDING (68.0 / 3.0)
+/* Of an extrapolated second difference of numbers rounded to ε|E|: (4·4/(h/2)² + 4/h²)/3; and of a
+ * first one: (4·2/h + 1/h)/3. */
+#define BEND_ROUNDING  (68.0 / 3.0)
+#define SLOPE_ROUNDING 3.0
+
+/* A step is made to this part of itself, or not at all. */
+#define STEP_GRAIN 1e-6
 
 #define PI 3.14159265358979323846
 
 static const double around[AROUND][2] = {{1, 0}, {-1, 0}, {0, 1},  {0, -1},
                                          {1, 1}, {-1, 1}, {1, -1}, {-1, -1}};
+
+typedef struct derivatives {
+    double d[TERMS];
+    double slope_doubt, bend_doubt; /* how far slopes and second derivatives may be off */
+} derivatives;
 
 /* Central differences with step h, of second order. */
 static void take_differences(double centre, const double e[AROUND], double h, double d[TERMS])
@@ -30,13 +41,26 @@ static void take_differences(double centre, const double e[AROUND], double h, do
     d[BEND_AB] = ((e[4] - e[5]) - (e[6] - e[7])) / (4.0 * h * h);
 }
 
-/* Takes the extrapolated differences of two steps that agree best. Returns how well their second
- * derivatives do, with the rounding that both may share; NaN when no two are finite. */
-static double choose(double centre, const double *e, double h, double best[TERMS])
+/* How far two extrapolations may both be off: how far they are apart, and the rounding that they
+ * share. */
+static double doubt(const double one[TERMS], const double other[TERMS], size_t first, size_t last,
+                    double rounding)
+{
+    double apart = rounding;
+    for (size_t i = first; i <= last; i++) {
+        apart += fabs(one[i] - other[i]);
+    }
+    return apart;
+}
+
+/* Takes the extrapolated differences of two steps whose second derivatives agree best, and tells
+ * how far slopes and second derivatives may be off; all NaN when no two are finite. Steps that are
+ * too small a part of the place to be made are NaN in `e`. */
+static derivatives choose(double centre, const double *e, double h)
 {
     double plain[STEPS][TERMS];
     double rich[STEPS - 1][TERMS];
-    double least = (double)NAN;
+    derivatives best = {.slope_doubt = (double)NAN, .bend_doubt = (double)NAN};
     for (size_t k = 0; k < STEPS; k++) {
         take_differences(centre, e + k * AROUND, ldexp(h, -(int)k), plain[k]);
     }
@@ -46,22 +70,21 @@ static double choose(double centre, const double *e, double h, double best[TERMS
         }
     }
     for (size_t i = 0; i < TERMS; i++) {
-        best[i] = (double)NAN;
+        best.d[i] = (double)NAN;
     }
     for (size_t k = 0; k + 2 < STEPS; k++) {
         const double step = ldexp(h, -(int)k);
-        double apart = ROUNDING * DBL_EPSILON * fabs(centre) / (step * step);
-        for (size_t i = BEND_AA; i <= BEND_BB; i++) {
-            apart += fabs(rich[k][i] - rich[k + 1][i]);
-        }
-        if (isfinite(apart) && !(apart >= least)) {
-            least = apart;
-            for (size_t i = 0; i < TERMS; i++) {
-                best[i] = rich[k][i];
-            }
+        const double grain = DBL_EPSILON * fabs(centre);
+        const double apart =
+            doubt(rich[k], rich[k + 1], BEND_AA, BEND_BB, BEND_ROUNDING * grain / (step * step));
+        if (isfinite(apart) && !(apart >= best.bend_doubt)) {
+            best.bend_doubt = apart;
+            best.slope_doubt =
+                doubt(rich[k], rich[k + 1], SLOPE_A, SLOPE_B, SLOPE_ROUNDING * grain / step);
+            memcpy(best.d, rich[k], sizeof best.d);
         }
     }
-    return least;
+    return best;
 }
 
 /* An angle of a line, in [0, π). */
@@ -105,6 +128,23 @@ static void measure_frame(view_measure *out, const double d[TERMS], const dyn_pl
     }
 }
 
+/* How far eigenvalues of G⁻¹H may be off: of H what the differences are and what its Christoffel
+ * symbols make of the slopes', over the least eigenvalue det G/tr G of G, to a factor of 2; and of
+ * G the rounding of its determinant. */
+static double curvature_doubt(const view_measure *m, const derivatives *v,
+                              const dyn_plane_metric *metric)
+{
+    const double *g = metric->gram;
+    const double det = g[0] * g[2] - g[1] * g[1];
+    double symbols = 0.0;
+    for (size_t i = 0; i < 3; i++) {
+        symbols = fmax(symbols, fabs(metric->bend[0][i]) + fabs(metric->bend[1][i]));
+    }
+    const double most = fmax(fabs(m->curvature[0]), fabs(m->curvature[1]));
+    return (v->bend_doubt + symbols * v->slope_doubt) * (g[0] + g[2]) / (2.0 * det) +
+           most * DBL_EPSILON * g[0] * g[2] / det;
+}
+
 void view_measure_source(view_measure *out, const dyn_slice_source *source, int worker,
                          const dyn_plane_metric *metric, double scale, double a, double b)
 {
@@ -112,7 +152,6 @@ void view_measure_source(view_measure *out, const dyn_slice_source *source, int 
     double as[POINTS];
     double bs[POINTS];
     double e[POINTS];
-    double d[TERMS];
     as[0] = a;
     bs[0] = b;
     for (size_t i = 1; i < POINTS; i++) {
@@ -121,10 +160,16 @@ void view_measure_source(view_measure *out, const dyn_slice_source *source, int 
         bs[i] = b + step * around[(i - 1) % AROUND][1];
     }
     source->energies(source->context, worker, POINTS, as, bs, e);
-    const double apart = choose(e[0], e + 1, h, d);
-    *out = (view_measure){
-        .a = a, .b = b, .energy = e[0], .slope = {d[SLOPE_A], d[SLOPE_B]}, .uncertainty = apart};
-    measure_frame(out, d, metric);
+    for (size_t i = 1; i < POINTS; i++) {
+        const double step = ldexp(h, -(int)((i - 1) / AROUND));
+        if (!(fmax(fabs(a), fabs(b)) * DBL_EPSILON <= STEP_GRAIN * step)) {
+            e[i] = (double)NAN;
+        }
+    }
+    const derivatives v = choose(e[0], e + 1, h);
+    *out = (view_measure){.a = a, .b = b, .energy = e[0], .slope = {v.d[SLOPE_A], v.d[SLOPE_B]}};
+    measure_frame(out, v.d, metric);
+    out->uncertainty = curvature_doubt(out, &v, metric);
 }
 
 void view_measure_at(view_measure *out, const view_landscape *landscape, int worker, double a,

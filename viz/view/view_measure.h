@@ -21,11 +21,14 @@ typedef struct view_measure {
     double curvature[2]; /* eigenvalues of the 2 × 2 Hessian, ascending */
     double direction[2]; /* angle of their eigenvectors from the first axis, in [0, π) */
     double page[2];      /* the same as a and b are drawn, at right angles and equal units */
-    double uncertainty;  /* of the curvatures, estimated from two step lengths */
+    double uncertainty;  /* of the curvatures, estimated from two step lengths and how far the
+                          * chart stretches there, which magnifies what they are off */
 } view_measure;
 
 /* By central differences of the energy in double precision, with Richardson extrapolation. All
- * numbers are NaN where the energy is not finite. Cost: 65 energies. */
+ * numbers are NaN where the energy is not finite, and all but the energy where the chart has no
+ * lengths (its rim, antipodes) or where steps are too small a part of a and b. Cost: 65 energies.
+ */
 void view_measure_at(view_measure *out, const view_landscape *landscape, int worker, double a,
                      double b);
 

@@ -73,4 +73,20 @@ kern_status view_orbit_create(view_orbit **out, const view_landscape *landscape,
                               const view_orbit_options *options, kern_error *err);
 void view_orbit_destroy(view_orbit *orbit); /* NULL is ignored */
 
+/* ---- view_orbit_range.c ---- */
+
+/* Whether a column has come so close to rest that it has less than a thousandth of the span still
+ * to go. */
+bool view_orbit_is_near_rest(const view_orbit *orbit, size_t column);
+
+/* Whether a column has a period, is near rest, or ranges over much the same before and after the
+ * middle of its values, as on a closed curve or in chaos. */
+bool view_orbit_has_settled(const view_orbit *orbit, size_t column);
+
+/* Values that a strip shows: those of the columns that have settled, or of all when none has, at
+ * least a thousandth of the span wide. A column that is near rest counts for its last value alone.
+ * Where two in a hundred columns, or one, would stretch that to more than the double, it is what
+ * the others take. Cost: a look at all values, and one more for each of those columns. */
+void view_orbit_range(const view_orbit *orbit, double *low, double *high);
+
 #endif

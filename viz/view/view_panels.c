@@ -247,9 +247,11 @@ kern_status view_panels_scene(viz_scene **out, const view_panels *panels, const 
     const view_landscape *first = panels->landscapes[0];
     viz_planes_plane planes[VIZ_PLANES_MAX];
     char axes[2][VIEW_LABEL];
+    char energy[VIEW_LABEL];
     char title[2 * VIEW_LABEL];
     char text[VIEW_NOTE];
     view_words_title(first, title);
+    view_words_energy(first, energy);
     name_axis(panels, 0, axes[0]);
     name_axis(panels, 1, axes[1]);
     describe(panels, text);
@@ -263,9 +265,7 @@ kern_status view_panels_scene(viz_scene **out, const view_panels *panels, const 
                                   .low = panels->low,
                                   .high = panels->high,
                                   .axis = {axes[0], axes[1]},
-                                  .energy_label = first->token == MODEL_SLICE_SUM
-                                                      ? "energy <i>E</i>  (nats)"
-                                                      : "energy <i>E<sub>A</sub></i>  (nats)",
+                                  .energy_label = energy,
                                   .description = text,
                                   .n_states = first->path.n,
                                   .energy = first->path.energy};

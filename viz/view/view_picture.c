@@ -238,7 +238,8 @@ static viz_classes classes_of(const view_basins *b)
                          .n_classes = b->n_classes};
 }
 
-static viz_landscape_data data_of(const view_picture *p, const view_settings *s)
+static viz_landscape_data data_of(const view_picture *p, const view_settings *s,
+                                  const char *energy_label)
 {
     const view_landscape *l = p->landscape;
     const view_path *path = &l->path;
@@ -251,8 +252,7 @@ static viz_landscape_data data_of(const view_picture *p, const view_settings *s)
         .rim_a = l->rim_a,
         .rim_b = l->rim_b,
         .contours = &p->contours,
-        .energy_label = l->token == MODEL_SLICE_SUM ? "energy <i>E</i>  (nats)"
-                                                    : "energy <i>E<sub>A</sub></i>  (nats)",
+        .energy_label = energy_label,
         .meant_whole = !l->custom_range,
         .n_states = path->n,
         .a = path->a,
@@ -328,11 +328,12 @@ void view_picture_say(const view_picture *picture, char out[VIEW_NOTE])
     (void)viz_text_plain(title, sizeof title, markup);
     /* The text ends well before its room does, which leaves some for a full stop. */
     (void)snprintf(out, VIEW_NOTE,
-                   "%.160s, plane %s about step %zu: from %s at (%s, %s) to %s at (%s, %s)", title,
-                   dyn_plane_kind_name(dyn_plane_kind_at((size_t)l->settings.plane)), l->at,
+                   "%.160s, plane %s about step %zu: from %s at (%s, %s) to %s at (%s, %s), in %s",
+                   title, dyn_plane_kind_name(dyn_plane_kind_at((size_t)l->settings.plane)), l->at,
                    view_number(n[0], 5, f->low), view_number(n[1], 3, f->low_at[0]),
                    view_number(n[2], 3, f->low_at[1]), view_number(n[3], 5, f->high),
-                   view_number(n[4], 3, f->high_at[0]), view_number(n[5], 3, f->high_at[1]));
+                   view_number(n[4], 3, f->high_at[0]), view_number(n[5], 3, f->high_at[1]),
+                   view_words_unit(l));
 }
 
 kern_status view_picture_scene(viz_scene **out, const view_picture *picture, const view_settings *s,
@@ -340,18 +341,20 @@ kern_status view_picture_scene(viz_scene **out, const view_picture *picture, con
 {
     const view_landscape *l = picture->landscape;
     char axes[2][VIEW_LABEL];
+    char energy[VIEW_LABEL];
     char title[2 * VIEW_LABEL];
     char text[VIEW_NOTE];
     paths further;
     viz_classes classes;
     const viz_camera camera = {s->azimuth, s->elevation};
-    viz_landscape_data data = data_of(picture, s);
+    viz_landscape_data data = data_of(picture, s, energy);
     const viz_plot_style style = {.width = page->width,
                                   .height = page->height,
                                   .theme = s->dark ? VIZ_DARK : VIZ_LIGHT,
                                   .title = title};
     view_words_title(l, title);
     view_words_describe(l, text);
+    view_words_energy(l, energy);
     view_words_axis(l, 0, axes[0]);
     view_words_axis(l, 1, axes[1]);
     data.axis[0] = axes[0];

@@ -54,8 +54,9 @@ typedef struct view_page {
 kern_status view_picture_scene(viz_scene **out, const view_picture *picture, const view_settings *s,
                                const view_page *page, kern_error *err);
 
-/* What is seen of the field, in a sentence without its full stop: whose energy, on which plane, and
- * its least and largest with their places. Plain text; the same is in the scene's description. */
+/* What is seen of the field, in a sentence without its full stop: whose energy, on which plane, its
+ * least and largest with their places, and the unit. Plain text; the same is in the scene's
+ * description. */
 void view_picture_say(const view_picture *picture, char out[VIEW_NOTE]);
 
 /* The session text for files; the caller frees it. */

@@ -144,6 +144,21 @@ static void fit_set(const view_subject *subject, size_t *tokens, size_t *n)
     }
 }
 
+/* Takes a token out of a set. */
+static void let_go(size_t token, size_t *tokens, size_t *n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < *n; i++) {
+        if (tokens[i] != token) {
+            tokens[kept++] = tokens[i];
+        }
+    }
+    for (size_t i = kept; i < *n; i++) {
+        tokens[i] = 0; /* settings are compared as a whole */
+    }
+    *n = kept;
+}
+
 kern_status view_fits(const view_subject *subject, const view_settings *s, kern_error *err)
 {
     const size_t last = view_last_step(subject, s);
@@ -180,6 +195,7 @@ void view_fit(const view_subject *subject, view_settings *s)
     s->step = s->step < last ? s->step : last;
     fit_set(subject, s->also, &s->n_also);
     fit_set(subject, s->held, &s->n_held);
+    let_go(s->token, s->held, &s->n_held); /* the chosen one moves */
 }
 
 /* ---- What it says of itself ------------------------------------------------------------------ */

@@ -330,6 +330,14 @@ static void take_measure(view *v, void *result)
                  view_number(at[0], 4, m->a), view_number(at[1], 4, m->b));
         return;
     }
+    if (isfinite(m->energy) && !isfinite(m->uncertainty)) {
+        view_say(v, false,
+                 "at (%s, %s): E = %s; the chart stretches too much there to tell gradient and "
+                 "curvatures",
+                 view_number(at[0], 4, m->a), view_number(at[1], 4, m->b),
+                 view_number(energy, 8, m->energy));
+        return;
+    }
     view_say(v, false,
              "at (%s, %s): E = %s, |\xe2\x88\x87"
              "E| = %.4g, curvatures %s and %s "

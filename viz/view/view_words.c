@@ -5,6 +5,7 @@
 #include "viz/view/view_landscape.h"
 
 #include "dyn/dyn_plane_chart.h"
+#include "models/model_layer_trace.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -93,6 +94,72 @@ void view_words_subject(const view_landscape *l, char out[VIEW_LABEL])
     (void)snprintf(out, VIEW_LABEL, "token %zu “%s”", l->token, token);
 }
 
+const char *view_words_unit_key(const view_landscape *l)
+{
+    return l->subject->h == NULL ? "nat" : model_layer_energy_unit(l->subject->part)->key;
+}
+
+const char *view_words_unit(const view_landscape *l)
+{
+    return l->subject->h == NULL ? "nats" : model_layer_energy_unit(l->subject->part)->label;
+}
+
+void view_words_energy(const view_landscape *l, char out[VIEW_LABEL])
+{
+    const bool all = l->token == MODEL_SLICE_SUM;
+    const char *symbol = l->subject->h != NULL ? (all ? "Σ<i>ε</i>" : "<i>ε</i>")
+                         : all                 ? "<i>E</i>"
+                                               : "<i>E<sub>A</sub></i>";
+    (void)snprintf(out, VIEW_LABEL, "energy %s  (%s)", symbol, view_words_unit(l));
+}
+
+/* The field does not follow the step where it is the same at all steps. */
+static const char *why_field_stays(const view_subject *v, const view_settings *s)
+{
+    return s->token == VIEW_ALL ? "all tokens move, and none is held"
+           : s->frozen          ? "a frozen token's others stay where they are at the centre"
+           : v->h != NULL && v->run.run.config.cem.hist != MODEL_HIST_SYNC
+               ? "the history of the layer is its input, which is the same at every step"
+           : s->token == 0 ? "the first token sees no other"
+                           : NULL;
+}
+
+static const char *why_no_ghost(const view_subject *v, const view_settings *s)
+{
+    const char *stays = why_field_stays(v, s);
+    return !s->follow                ? "it goes with follow, which is off"
+           : stays != NULL           ? stays
+           : s->step == 0            ? "there is no step before step 0"
+           : s->mode == VIEW_SURFACE ? "a surface has the contours of its own step only"
+           : s->levels == 0          ? "levels is 0, which draws no contours"
+                                     : NULL;
+}
+
+static const char *why_no_others(const view_settings *s)
+{
+    for (size_t i = 0; i < s->n_also; i++) {
+        if (s->token != VIEW_ALL && s->also[i] != s->token) {
+            return NULL;
+        }
+    }
+    return s->token == VIEW_ALL ? "all tokens together have one trajectory"
+                                : "the chosen token's trajectory is drawn without it";
+}
+
+const char *view_words_idle(const view_subject *subject, const view_settings *s, const char *name)
+{
+    if (strcmp(name, "also") == 0 && s->n_also > 0) {
+        return why_no_others(s);
+    }
+    if (strcmp(name, "held") == 0 && s->n_held > 0 && s->frozen) {
+        return "frozen holds all tokens but one";
+    }
+    if (strcmp(name, "follow") == 0 && s->follow) {
+        return why_field_stays(subject, s);
+    }
+    return strcmp(name, "ghost") == 0 && s->ghost ? why_no_ghost(subject, s) : NULL;
+}
+
 void view_words_title(const view_landscape *l, char out[2 * VIEW_LABEL])
 {
     char who[VIEW_LABEL];
@@ -133,6 +200,13 @@ static void how_made(const view_landscape *l, char out[VIEW_LABEL])
     } else if (is_kind(l, "pca") && l->stride > 1) {
         (void)snprintf(out, VIEW_LABEL, " (one state in %zu)", l->stride);
     }
+}
+
+/* Whether some tokens stay while the trajectory is followed. The centre and where they stay are
+ * states of the trajectory on which nothing does. */
+static bool holds(const view_landscape *l)
+{
+    return l->settings.n_held > 0 && !l->settings.frozen;
 }
 
 /* " with tokens 1, 3 held at step 6", of those that are held one by one. */
@@ -178,6 +252,7 @@ void view_words_describe(const view_landscape *l, char out[VIEW_NOTE])
     char made[VIEW_LABEL];
     char radius[VIEW_LABEL / 2] = "";
     char read[VIEW_LABEL / 2] = "";
+    char unit[VIEW_LABEL / 2] = "";
     const char *also = l->n_also == 0 ? ""
                                       : " Other tokens are drawn where they would be in this "
                                         "token's place, by its axes, centre and lengths.";
@@ -190,10 +265,16 @@ void view_words_describe(const view_landscape *l, char out[VIEW_NOTE])
     if (dyn_plane_chart_at(p->chart)->half) {
         (void)snprintf(read, sizeof read, " (%s)", dyn_plane_chart_help(p->chart));
     }
+    if (l->subject->h != NULL) {
+        (void)snprintf(unit, sizeof unit, " Energies are in units of %s.",
+                       model_layer_energy_unit(l->subject->part)->meaning);
+    }
     (void)snprintf(out, VIEW_NOTE,
                    "Token space: %s at step %zu is the centre. Plane: %s%s; %s chart%s%s, %s "
-                   "lengths. %s; the trajectory is that of %s.%s",
+                   "lengths. %s; the trajectory is that of %s%s.%s%s",
                    l->token == MODEL_SLICE_SUM ? "the state" : "the token's state", l->at,
                    dyn_plane_kind_help(kind_of(l)), made, dyn_plane_chart_word(p->chart), radius,
-                   read, dyn_plane_norm_word(p->norm), held, path, also);
+                   read, dyn_plane_norm_word(p->norm), held, path,
+                   holds(l) ? "; these states and the centre are of the model without holding" : "",
+                   also, unit);
 }

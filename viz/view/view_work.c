@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "viz/view/view_work.h"
 
+#include "kernels/kern_parallel.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -164,6 +166,7 @@ static void run_turn(view_work *work, size_t slot)
 static void *attend(void *argument)
 {
     view_work *work = argument;
+    kern_parallel_init();
     (void)pthread_mutex_lock(&work->lock);
     while (!work->ends) {
         const size_t slot = find_waiting(work);
