@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "kernels/kern_blas.h"
 #include "tests/viz/view_test_model.h"
 
 #include <math.h>
@@ -202,5 +203,6 @@ int main(void)
         cmocka_unit_test(test_where_there_is_one),
         cmocka_unit_test(test_why_there_is_none),
     };
+    kern_runtime_init(); /* equal bits need one thread of BLAS, as in the background */
     return cmocka_run_group_tests(tests, view_test_setup, test_folder_remove);
 }
