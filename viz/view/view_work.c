@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#define _XOPEN_SOURCE 700
 #include "viz/view/view_work.h"
 
 #include "kernels/kern_parallel.h"
@@ -6,6 +7,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+/* Added to the niceness of the thread and of those that it starts, so that frames do not share
+ * processors with it evenly. Linux counts niceness by thread; where it is the process's it helps
+ * nobody and harms nobody. */
+enum { BEHIND_FRAMES = 10 };
 
 /* What is known of one slot. */
 typedef struct place {
@@ -167,6 +174,7 @@ static void *attend(void *argument)
 {
     view_work *work = argument;
     kern_parallel_init();
+    (void)nice(BEHIND_FRAMES);
     (void)pthread_mutex_lock(&work->lock);
     while (!work->ends) {
         const size_t slot = find_waiting(work);
