@@ -181,6 +181,13 @@ static void test_sessions(void **state)
     assert_word(member(object, SETTINGS), "rate", "1.5");
     cJSON_Delete(object);
     assert_true(same_files(in("a.pdf"), in("b.pdf")));
+    /* The command line's figures too, with the state that is pointed out. */
+    program_expect(0, "landscape", BASIN_SOURCE_DIR "/assets/listops", "--prompt",
+                   "max_10 ( 2 9 3 ) =", "--token", "5", "--step", "3", "--follow", "--columns",
+                   "24", "--out", in("a.csv"), NULL);
+    (void)snprintf(export, sizeof export, "export %s", in("b.csv"));
+    program_expect(0, "view", "--no-window", "--from", in("a.csv"), "--exec", export, NULL);
+    assert_true(same_files(in("a.csv"), in("b.csv")));
 }
 
 /* A session of another model opens, but writes nothing. */

@@ -91,7 +91,7 @@ static kern_status finish_picture(view *v, kern_error *err)
 
 static kern_status write_figure(view *v, const figure *f, kern_error *err)
 {
-    view_page page = {.width = f->width};
+    view_page page = {.width = f->width, .point_out = v->s.step > 0}; /* as basin landscape does */
     viz_scene *scene = NULL;
     char *session = NULL;
     view_colours(v, &page.low, &page.high);
