@@ -11,9 +11,8 @@
 static const view_command commands[] = {
     {"token", "A|all|next|prev", "the token whose energy is drawn", "Down", "next", view_run_token},
     {"token", "", "the token before", "Up", "prev", view_run_token},
-    {"also", "N|N,M,...|all|clear",
-     "draw other tokens' trajectories too, or one no more; the key: this one's", "a", "this",
-     view_run_also},
+    {"also", "N|N,M,...|all|clear", "draw other tokens' trajectories too, or one no more", "a",
+     "this", view_run_also},
     {"held", "N|N,M,...|all|clear",
      "keep other tokens at their state of the centre, or one no more", NULL, NULL, view_run_held},
     {"step", "N|+1|-1|first|last", "point out a state of the trajectory", "Right", "+1",
