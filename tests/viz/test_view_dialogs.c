@@ -310,6 +310,7 @@ static void test_the_chosen_token_is_in_sight(void **state)
     s.token = 7;
     s.scale = 1.5;
     desk d = open_desk(view_test_open(&s));
+    view_settle(d.v);
     const char *const lines[] = {"say", "token 0", "token 7"};
     const char *const rows[] = {"token.8", "token.1", "token.8"};
     for (size_t i = 0; i < 3; i++) {
