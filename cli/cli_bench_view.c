@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { WIDTH = 1280, HEIGHT = 800, SETUP = 2 };
+enum { WIDTH = 1280, HEIGHT = 800, SETUP = 2, TURNS = 4 };
 
 /* The last token is drawn, along twice the steps of training. */
 #define MODEL  VIEW_BUNDLED
@@ -21,14 +21,17 @@ typedef struct work {
     const char *name;
     const char *setup[SETUP]; /* commands before, from the settings at the start */
     const char *move[2];      /* what is timed, in turn: there and back */
+    bool anew;                /* no step was shown before as it is now */
 } work;
 
 static const work works[] = {
-    {"window scrub, field held", {"follow off"}, {"step 5", "step 6"}},
-    {"window scrub, other tokens drawn", {"also 2,3,4,5"}, {"step 5", "step 6"}},
-    {"window scrub, field follows", {"follow on"}, {"step 5", "step 6"}},
-    {"window scrub, field follows, ghost", {"follow on", "ghost on"}, {"step 5", "step 6"}},
-    {"window turn of the surface", {"mode surface"}, {"azimuth -0.6", "azimuth -0.5"}},
+    {"window scrub, field held", {"follow off"}, {"step 5", "step 6"}, false},
+    {"window scrub, other tokens drawn", {"also 2,3,4,5"}, {"step 5", "step 6"}, false},
+    {"window scrub, field follows", {"follow on"}, {"step 5", "step 6"}, false},
+    {"window scrub, field follows, ghost", {"follow on", "ghost on"}, {"step 5", "step 6"}, false},
+    {"window scrub, field follows, new steps", {"follow on"}, {"step 5", "step 6"}, true},
+    {"window scrub, ghost, new steps", {"follow on", "ghost on"}, {"step 5", "step 6"}, true},
+    {"window turn of the surface", {"mode surface"}, {"azimuth -0.6", "azimuth -0.5"}, false},
 };
 
 static bool is_wanted(const work *w, const char *only)
@@ -95,13 +98,27 @@ static void report(const cli_bench_viz_job *job, cli_json *json, cJSON *rows, co
     }
 }
 
-/* Moves there and back are not timed at first: what a frame keeps is there then. */
+static kern_status show(view *v, const char *line, cairo_surface_t *image, kern_error *err)
+{
+    KERN_TRY(view_do(v, line, err));
+    KERN_TRY(view_headless_frame(v, image, err));
+    view_settle(v);
+    return view_headless_frame(v, image, err);
+}
+
+/* Moves there and back are not timed at first: what a frame keeps is there then. Both steps are
+ * shown in one theme before the other comes, so that neither was shown in it when that changes. */
 static kern_status measure(const cli_bench_viz_job *job, view *v, cairo_surface_t *image,
                            const work *w, double *wall, double *cpu, kern_error *err)
 {
+    static const char *const themes[TURNS] = {"dark on", "", "dark off", ""};
     KERN_TRY(prepare(v, w, err));
     for (size_t i = 0; i < job->rounds + 2; i++) {
         const size_t at = i < 2 ? 0 : i - 2;
+        const char *theme = themes[i % TURNS];
+        if (w->anew && theme[0] != '\0') {
+            KERN_TRY(show(v, theme, image, err));
+        }
         wall[at] = -seconds(CLOCK_MONOTONIC);
         cpu[at] = -seconds(CLOCK_THREAD_CPUTIME_ID);
         KERN_TRY(view_do(v, w->move[i % 2], err));

@@ -14,6 +14,8 @@
 #include "tests/viz/view_test_desk.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
 
 /* Where a place of the plane is in the window. */
 static void window_of(const desk *d, double a, double b, double at[2])
@@ -489,9 +491,10 @@ static void test_the_pointer_tells_what_it_is_on(void **state)
 static void test_what_is_kept_is_what_would_be_drawn(void **state)
 {
     (void)state;
-    static const char *const lines[] = {"step 2",      "dark on", "step 4",      "mode surface",
-                                        "azimuth 0.3", "step 1",  "mode basins", "map cividis",
-                                        "mode map",    "fit",     "step 5"};
+    static const char *const lines[] = {
+        "step 2",      "dark on",     "step 4",   "mode surface", "azimuth 0.3", "step 1",
+        "mode basins", "map cividis", "mode map", "fit",          "step 5",      "follow on",
+        "step 2",      "step 4",      "step 2",   "ghost on",     "step 4",      "step 2"};
     desk d = open_desk(view_test_make());
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         view_test_do(d.v, lines[i]);
@@ -515,15 +518,74 @@ static void test_steps_leave_the_base_alone(void **state)
 {
     (void)state;
     desk d = open_desk(view_test_make());
-    cairo_surface_t *base = d.v->base->base;
+    cairo_surface_t *base = d.v->base->ground->base;
     assert_non_null(base);
     view_test_do(d.v, "step 3");
     idle(&d);
-    assert_ptr_equal(d.v->base->base, base);
+    assert_ptr_equal(d.v->base->ground->base, base);
     view_test_do(d.v, "dark on");
     idle(&d);
     assert_ptr_not_equal(d.v->base->scene, NULL);
     assert_int_equal(d.v->base->scene->theme, VIZ_DARK);
+    close_desk(&d);
+}
+
+static kern_status stand_before(void *gate, view_turn *turn, kern_error *err)
+{
+    (void)turn;
+    (void)err;
+    (void)pthread_mutex_lock(gate);
+    (void)pthread_mutex_unlock(gate);
+    return KERN_OK;
+}
+
+static void leave(void *gate)
+{
+    (void)gate;
+}
+
+/* Goes to a step and shows it while the background stands still. */
+static void show_step_alone(desk *d, size_t step)
+{
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    char line[32];
+    (void)snprintf(line, sizeof line, "step %zu", step);
+    (void)pthread_mutex_lock(&gate);
+    view_work_post(d->v->work, VIEW_SLOT_MEASURE, &(view_task){stand_before, leave, &gate});
+    while (view_work_state(d->v->work, VIEW_SLOT_MEASURE) != VIEW_SLOT_RUNNING) {
+        (void)sched_yield();
+    }
+    view_test_do(d->v, line);
+    show(d, &(ui_input){.x = -1.0, .y = -1.0});
+    (void)pthread_mutex_unlock(&gate);
+}
+
+/* Forth and back where every step has a field: the second time nothing is drawn but what moves. */
+static void test_the_grounds_of_steps_are_kept(void **state)
+{
+    (void)state;
+    cairo_surface_t *bases[VIEW_TEST_STEPS + 1];
+    desk d = open_desk(view_test_make());
+    view_test_do(d.v, "follow on");
+    view_test_do(d.v, "step 5");
+    settle(&d);
+    for (int round = 0; round < 2; round++) {
+        for (size_t step = 0; step <= VIEW_TEST_STEPS; step++) {
+            show_step_alone(&d, step);
+            assert_ptr_equal(d.v->picture, d.v->steps[step]);
+            assert_ptr_equal(d.v->base->ground->key.picture, d.v->picture);
+            if (round > 0) {
+                assert_ptr_equal(d.v->base->ground->base, bases[step]);
+            }
+            bases[step] = d.v->base->ground->base;
+            settle(&d); /* a finer picture takes its place, whose ground is not kept */
+        }
+    }
+    assert_in_range(d.v->base->shelf.n, VIEW_TEST_STEPS + 1, VIEW_TEST_STEPS + 2);
+    /* With other fields the old ones go, and hold no memory. */
+    view_test_do(d.v, "token 1");
+    settle(&d);
+    assert_in_range(d.v->base->shelf.n, 1, 2);
     close_desk(&d);
 }
 
@@ -579,6 +641,7 @@ int main(void)
         cmocka_unit_test(test_the_pointer_tells_what_it_is_on),
         cmocka_unit_test(test_what_is_kept_is_what_would_be_drawn),
         cmocka_unit_test(test_steps_leave_the_base_alone),
+        cmocka_unit_test(test_the_grounds_of_steps_are_kept),
         cmocka_unit_test(test_before_the_first_picture),
         cmocka_unit_test(test_without_a_model_it_says_why),
     };

@@ -4,6 +4,7 @@
  * context and result is released once. Tasks wait at a gate that the test opens, or until they are
  * cancelled, so that every order of events is made and none is hoped for.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "viz/view/view_work.h"
 
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -406,6 +408,50 @@ static void test_failures_are_told(void **state)
     assert_string_equal(error.text, "");
 }
 
+static double milliseconds(void)
+{
+    struct timespec t;
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &t), 0);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+/* A machine under load makes waits longer, never shorter. */
+static void test_a_frame_holds_tasks_up(void **state)
+{
+    stage *s = *state;
+    actor first = {.name = 1, .manner = AT_THE_GATE};
+    actor second = {.name = 2};
+    const double begin = milliseconds();
+    view_work_hold(s->work);
+    post(s, 0, &first);
+    await_runs(s, 1);
+    assert_true(milliseconds() - begin > 16.0);
+    /* One that runs waits where it asks whether it is to go on. */
+    view_work_resume(s->work);
+    const double again = milliseconds();
+    view_work_hold(s->work);
+    open_gate(s);
+    post(s, 3, &second);
+    await_runs(s, 2);
+    assert_true(milliseconds() - again > 16.0);
+    assert_false(first.was_cancelled);
+}
+
+static void test_what_is_not_wanted_ends_while_held(void **state)
+{
+    stage *s = *state;
+    actor old = {.name = 1, .manner = UNTIL_CANCELLED};
+    actor new = {.name = 2, .emits = 1};
+    post(s, 1, &old);
+    await_runs(s, 1);
+    view_work_hold(s->work);
+    post(s, 1, &new);
+    view_work_resume(s->work);
+    view_work_wait(s->work);
+    assert_true(old.was_cancelled);
+    view_work_hold(s->work); /* and the end does not wait for a frame */
+}
+
 static void test_what_is_dropped_is_gone(void **state)
 {
     stage *s = *state;
@@ -497,6 +543,8 @@ int main(void)
         WITH_STAGE(test_results_take_the_place_of_untaken_ones),
         WITH_STAGE(test_results_arrive_while_the_task_runs),
         WITH_STAGE(test_failures_are_told),
+        WITH_STAGE(test_a_frame_holds_tasks_up),
+        WITH_STAGE(test_what_is_not_wanted_ends_while_held),
         WITH_STAGE(test_what_is_dropped_is_gone),
         WITH_STAGE(test_destroying_cancels_and_releases_all),
         WITH_STAGE(test_a_slider_gets_nothing_stale),

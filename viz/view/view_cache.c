@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "viz/view/view_cache.h"
 
+#include "viz/viz_draw.h"
 #include "viz/viz_surface.h"
-#include "viz/viz_text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,29 +18,19 @@ view_cache *view_cache_of(view *v)
     return v->base;
 }
 
-static void drop_images(view_cache *c)
+static void drop(view_cache *c)
 {
-    cairo_surface_destroy(c->base); /* which ignores NULL */
-    cairo_surface_destroy(c->around);
-    c->base = c->around = NULL;
-}
-
-static void drop_scene(view_cache *c)
-{
-    drop_images(c);
-    viz_layout_destroy(c->layout);
     viz_scene_destroy(c->scene);
-    view_picture_release(c->key.picture);
-    c->layout = NULL;
+    view_shelf_clear(&c->shelf);
     c->scene = NULL;
-    c->key.picture = NULL;
+    c->ground = NULL;
 }
 
 void view_cache_destroy(view_cache *c)
 {
     if (c != NULL) {
-        drop_scene(c);
-        cairo_surface_destroy(c->strip);
+        drop(c);
+        cairo_surface_destroy(c->strip); /* which ignores NULL */
         free(c);
     }
 }
@@ -78,29 +68,9 @@ void view_cache_range(const view *v, double range[4])
     }
 }
 
-/* Whether a setting that counts for a picture's looks is another. */
-static bool same_looks(const view_settings *a, const view_settings *b, bool but_step)
+static view_ground_key key_of(const view *v, cairo_t *cr, viz_rect area, double zoom)
 {
-    char x[VIEW_TEXT];
-    char y[VIEW_TEXT];
-    for (size_t i = 0; view_field_at(i) != NULL; i++) {
-        const view_field *field = view_field_at(i);
-        if (field->stage != VIEW_STAGE_SCENE ||
-            (but_step && field->offset == offsetof(view_settings, step))) {
-            continue;
-        }
-        view_settings_show(a, field, x);
-        view_settings_show(b, field, y);
-        if (strcmp(x, y) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static view_scene_key key_of(const view *v, cairo_t *cr, viz_rect area, double zoom)
-{
-    view_scene_key key = {.picture = v->picture, .s = v->s};
+    view_ground_key key = {.picture = v->picture, .s = v->s};
     cairo_matrix_t m;
     double sx;
     double sy;
@@ -122,29 +92,28 @@ static view_scene_key key_of(const view *v, cairo_t *cr, viz_rect area, double z
     return key;
 }
 
-static bool same_ground(const view_scene_key *a, const view_scene_key *b)
+/* Whether a ground may be wanted again: what is shown, and the fields of the other steps; but not
+ * what the picture shown looked like before, say from another side. */
+static bool is_wanted(const void *context, const view_ground *g)
 {
-    return a->picture == b->picture && a->basins == b->basins &&
-           a->basins_columns == b->basins_columns && a->basins_open == b->basins_open &&
-           a->width == b->width && a->height == b->height && a->low == b->low &&
-           a->high == b->high && memcmp(a->range, b->range, sizeof a->range) == 0 &&
-           a->sx == b->sx && a->sy == b->sy && a->w == b->w && a->h == b->h &&
-           same_looks(&a->s, &b->s, true);
+    const view *v = context;
+    bool found = false;
+    if (g->key.picture == v->picture) {
+        return g == v->base->ground;
+    }
+    for (size_t i = 0; i < VIEW_CACHE_MAX && !found; i++) {
+        found = g->key.picture == v->steps[i];
+    }
+    return found && (g->key.basins == NULL || g->key.basins == v->basins);
 }
 
-/* Points of a page's height from which its note is shown below, and what a note beside the colour
- * bar takes at least. */
+/* Points of a page's height from which its note is shown below; else it is at the side. */
 #define NOTE_HEIGHT 340.0
-#define SIDE_WIDTH  80.0
-#define SIDE_GAP    12.0
 
-/* How far, in pixels, what is round may be off while it is soon drawn anew. */
-#define SKETCH_TOLERANCE 0.5
-
-/* ---- Making the scene and its layers --------------------------------------------------------- */
+/* ---- Making the scene and its ground --------------------------------------------------------- */
 
 /* The map alone: the panels below it are the window's own (view_frame_steps.c). */
-static kern_status make_scene(viz_scene **out, const view_scene_key *key, kern_error *err)
+static kern_status make_scene(viz_scene **out, const view_ground_key *key, kern_error *err)
 {
     const view_page page = {.width = key->width,
                             .height = key->height,
@@ -164,84 +133,22 @@ static kern_status make_scene(viz_scene **out, const view_scene_key *key, kern_e
     return KERN_OK;
 }
 
-/* The note of a low page, in what is free at the right when there is enough. */
-static kern_status draw_side_note(const view_cache *c, cairo_t *cr, kern_error *err)
-{
-    const viz_layout *l = c->layout;
-    const double left = l->bar.x + l->bar_width + SIDE_GAP;
-    const viz_place place = {.x = left, .y = l->bar.y, .wrap = c->key.width - VIZ_PAGE_PAD - left};
-    double width;
-    double height;
-    viz_canvas canvas;
-    if (c->note == NULL || l->bar_width == 0.0 || place.wrap < SIDE_WIDTH) {
-        return KERN_OK;
-    }
-    KERN_TRY(viz_canvas_init(&canvas, cr, c->scene, NULL, err));
-    viz_canvas_measure(&canvas, VIZ_ROLE_NOTE, c->note, place.wrap, &width, &height);
-    if (place.y + height <= c->key.height) {
-        viz_canvas_text(&canvas, VIZ_ROLE_NOTE, c->note, &place);
-    }
-    viz_canvas_fini(&canvas);
-    return KERN_OK;
-}
-
-static cairo_surface_t *make_image(const view_cache *c, unsigned layers, kern_status *status,
-                                   kern_error *err)
-{
-    const bool opaque = (layers & VIZ_DRAW_BASE) != 0;
-    cairo_surface_t *image = cairo_image_surface_create(
-        opaque ? CAIRO_FORMAT_RGB24 : CAIRO_FORMAT_ARGB32, c->key.w, c->key.h);
-    cairo_t *cr = cairo_create(image);
-    if (opaque) {
-        const viz_paint paint = viz_paint_of(VIZ_PAINT_PAGE);
-        const viz_rgb page = viz_colour_resolve(&paint, c->scene->theme);
-        cairo_set_source_rgb(cr, page.r, page.g, page.b);
-        cairo_paint(cr);
-    }
-    cairo_scale(cr, c->key.sx, c->key.sy);
-    if (c->key.picture->sketch) {
-        cairo_set_antialias(cr, CAIRO_ANTIALIAS_FAST); /* of lines that are soon drawn anew */
-        cairo_set_tolerance(cr, SKETCH_TOLERANCE);
-    }
-    *status = viz_draw_layers(cr, c->scene, c->layout, layers, NULL, err);
-    if (*status == KERN_OK && (layers & VIZ_DRAW_AROUND) != 0) {
-        *status = draw_side_note(c, cr, err);
-    }
-    cairo_destroy(cr);
-    cairo_surface_flush(image);
-    return image;
-}
-
-static kern_status draw_images(view_cache *c, kern_error *err)
-{
-    kern_status status;
-    drop_images(c);
-    c->base = make_image(c, VIZ_DRAW_BASE, &status, err);
-    KERN_TRY(status);
-    c->around = make_image(c, VIZ_DRAW_AROUND, &status, err);
-    return status;
-}
-
-/* A scene of which only the state pointed out has changed has the same layout and images. */
-static kern_status renew(view_cache *c, const view_scene_key *key, bool ground, kern_error *err)
+/* A scene of which only the state pointed out has changed has the same ground. */
+static kern_status renew(view_cache *c, const view_ground_key *key, kern_error *err)
 {
     viz_scene *scene = NULL;
     KERN_TRY(make_scene(&scene, key, err));
-    if (!ground) {
-        drop_scene(c);
-        c->key = *key;
-        c->key.picture = view_picture_keep(key->picture);
-    }
+    const char *aside = key->height < NOTE_HEIGHT ? scene->note : NULL;
+    scene->note = aside != NULL ? NULL : scene->note;
     viz_scene_destroy(c->scene);
     c->scene = scene;
-    c->key.s = key->s;
-    c->note = key->height < NOTE_HEIGHT ? scene->note : NULL;
-    scene->note = c->note != NULL ? NULL : scene->note;
-    if (ground) {
-        return KERN_OK;
+    c->step = key->s.step;
+    c->ground = view_shelf_find(&c->shelf, key);
+    if (c->ground == NULL) {
+        KERN_TRY(view_shelf_add(&c->shelf, key, scene, aside, err));
+        c->ground = c->shelf.grounds[0];
     }
-    KERN_TRY(viz_draw_layout(&c->layout, scene, err));
-    return draw_images(c, err);
+    return KERN_OK;
 }
 
 void view_cache_update(view *v, cairo_t *cr, viz_rect area, double zoom)
@@ -249,20 +156,21 @@ void view_cache_update(view *v, cairo_t *cr, viz_rect area, double zoom)
     view_cache *c = v->base;
     kern_error err = {0};
     if (v->picture == NULL) {
-        drop_scene(c);
+        drop(c);
         return;
     }
-    const view_scene_key key = key_of(v, cr, area, zoom);
-    const bool ground = c->scene != NULL && same_ground(&c->key, &key);
+    const view_ground_key key = key_of(v, cr, area, zoom);
     c->zoom = zoom;
-    if (ground && same_looks(&c->key.s, &key.s, false)) {
+    if (c->scene != NULL && c->step == key.s.step &&
+        view_shelf_find(&c->shelf, &key) == c->ground) {
         return;
     }
     c->why = (kern_error){0};
-    if (renew(c, &key, ground, &err) != KERN_OK) {
-        drop_scene(c);
+    if (renew(c, &key, &err) != KERN_OK) {
+        drop(c);
         c->why = err;
     }
+    view_shelf_sweep(&c->shelf, is_wanted, v);
 }
 
 /* ---- Drawing --------------------------------------------------------------------------------- */
@@ -271,10 +179,10 @@ static void paint_image(const view_cache *c, cairo_t *cr, viz_rect area, cairo_s
 {
     cairo_save(cr);
     cairo_translate(cr, area.x, area.y);
-    cairo_scale(cr, c->zoom / c->key.sx, c->zoom / c->key.sy);
+    cairo_scale(cr, c->zoom / c->ground->key.sx, c->zoom / c->ground->key.sy);
     cairo_set_source_surface(cr, image, 0.0, 0.0);
     cairo_pattern_set_filter(cairo_get_source(cr), CAIRO_FILTER_NEAREST);
-    cairo_rectangle(cr, 0.0, 0.0, (double)c->key.w, (double)c->key.h);
+    cairo_rectangle(cr, 0.0, 0.0, (double)c->ground->key.w, (double)c->ground->key.h);
     cairo_fill(cr);
     cairo_restore(cr);
 }
@@ -284,13 +192,14 @@ kern_status view_cache_draw(view_cache *c, cairo_t *cr, viz_rect area, kern_erro
     cairo_save(cr);
     cairo_rectangle(cr, area.x, area.y, area.w, area.h);
     cairo_clip(cr);
-    paint_image(c, cr, area, c->base);
+    paint_image(c, cr, area, c->ground->base);
     cairo_save(cr);
     cairo_translate(cr, area.x, area.y);
     cairo_scale(cr, c->zoom, c->zoom);
-    const kern_status status = viz_draw_layers(cr, c->scene, c->layout, VIZ_DRAW_OVER, NULL, err);
+    const kern_status status =
+        viz_draw_layers(cr, c->scene, c->ground->layout, VIZ_DRAW_OVER, NULL, err);
     cairo_restore(cr);
-    paint_image(c, cr, area, c->around);
+    paint_image(c, cr, area, c->ground->around);
     cairo_restore(cr);
     return status;
 }
@@ -304,7 +213,7 @@ bool view_cache_place(const view_cache *c, double x, double y, double place[2])
         return false;
     }
     const viz_panel *panel = &c->scene->panels[0];
-    const viz_rect plot = c->layout->frames[0].plot;
+    const viz_rect plot = c->ground->layout->frames[0].plot;
     const double across = (x / c->zoom - plot.x) / plot.w;
     const double up = 1.0 - (y / c->zoom - plot.y) / plot.h;
     if (!(across >= 0.0 && across <= 1.0 && up >= 0.0 && up <= 1.0)) {
@@ -321,7 +230,7 @@ bool view_cache_point(const view_cache *c, double a, double b, double energy, do
         return false;
     }
     const viz_panel *panel = &c->scene->panels[0];
-    const viz_frame *frame = &c->layout->frames[0];
+    const viz_frame *frame = &c->ground->layout->frames[0];
     if (panel->surface) {
         if (!viz_surface_point(panel, frame, a, b, energy, &at[0], &at[1])) {
             return false;
@@ -339,7 +248,7 @@ bool view_cache_point(const view_cache *c, double a, double b, double energy, do
 
 double view_cache_energy(const view_cache *c, const double place[2])
 {
-    const dyn_slice_field *f = &c->key.picture->field;
+    const dyn_slice_field *f = &c->ground->key.picture->field;
     const double last[2] = {(double)(f->columns - 1), (double)(f->rows - 1)};
     const double i = last[0] * (place[0] - f->range.a_low) / (f->range.a_high - f->range.a_low);
     const double j = last[1] * (place[1] - f->range.b_low) / (f->range.b_high - f->range.b_low);

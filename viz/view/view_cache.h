@@ -1,40 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a view's frames keep from one to the next: the scene that is shown, its layers as images in
- * pixels of the window, and what the pointer is doing.
+ * What a view's frames keep from one to the next: the scene that is shown, its ground and those of
+ * the other steps as images in pixels of the window, and what the pointer is doing.
  *
  * A frame copies the base (page, field, contours), draws what lies over it (trajectory, marks), and
- * lays axes and texts on top. Base and axes are drawn anew only when what they show has changed, so
- * that moving along the trajectory costs two copies and a few lines.
+ * lays axes and texts on top. A ground is drawn when it is shown for the first time, so that moving
+ * along the trajectory costs two copies and a few lines.
  */
 #ifndef BASIN_VIEW_CACHE_H
 #define BASIN_VIEW_CACHE_H
 
+#include "viz/view/view_ground.h"
 #include "viz/view/view_private.h"
-#include "viz/viz_draw.h"
 
 /* What the pointer does on the picture. */
 typedef enum view_tool { VIEW_TOOL_LOOK, VIEW_TOOL_SEED, VIEW_TOOL_TURN, VIEW_TOOLS } view_tool;
 
-/* Of what the scene was made. */
-typedef struct view_scene_key {
-    view_picture *picture;     /* kept */
-    const view_basins *basins; /* its address, and what tells it from another at that place */
-    size_t basins_columns, basins_open;
-    view_settings s;
-    double width, height; /* of the page */
-    double low, high;
-    double range[4]; /* that the map's axes cover */
-    double sx, sy;   /* pixels per point */
-    int w, h;        /* of the images */
-} view_scene_key;
-
 typedef struct view_cache {
-    view_scene_key key;
     viz_scene *scene; /* NULL: there is nothing to show, for the reason in `why` */
-    viz_layout *layout;
-    const char *note; /* of the scene, where it has no room below; or NULL */
-    cairo_surface_t *base, *around;
+    size_t step;      /* that it points out */
+    view_shelf shelf;
+    view_ground *ground; /* the scene's, on the shelf; NULL without a scene */
     kern_error why;
     double zoom; /* logical units per point of the page */
     /* The pointer. */

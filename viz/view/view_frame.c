@@ -100,10 +100,12 @@ kern_status view_frame(view *v, cairo_t *cr, double width, double height, double
                    .in = &scaled,
                    .w = width / scale,
                    .h = height / scale};
+    view_work_hold(v->work);
     cairo_save(cr);
     cairo_scale(cr, scale, scale);
     const kern_status status = draw(&d, err);
     cairo_restore(cr);
+    view_work_resume(v->work);
     return status;
 }
 

@@ -44,7 +44,7 @@ static size_t nearest(const view_cache *c, const view_path *path, double x, doub
 size_t view_frame_state_at(const view_desk *d, double x, double y)
 {
     double least = NEAR;
-    return d->c->scene != NULL ? nearest(d->c, &d->c->key.picture->landscape->path, x, y, &least)
+    return d->c->scene != NULL ? nearest(d->c, &d->c->ground->key.picture->landscape->path, x, y, &least)
                                : SIZE_MAX;
 }
 
@@ -55,7 +55,7 @@ size_t view_frame_other_at(const view_desk *d, double x, double y, size_t *state
     if (d->c->scene == NULL) {
         return found;
     }
-    const view_landscape *l = d->c->key.picture->landscape;
+    const view_landscape *l = d->c->ground->key.picture->landscape;
     for (size_t i = 0; i < l->n_also; i++) {
         const size_t t = nearest(d->c, &l->others[i], x, y, &least);
         if (t != SIZE_MAX) {
@@ -128,7 +128,7 @@ static void turn_surface(view_desk *d, double dx, double dy)
  */
 static void turn_plane(view_desk *d, const double from[2], const double to[2])
 {
-    const viz_rect plot = d->c->layout->frames[0].plot;
+    const viz_rect plot = d->c->ground->layout->frames[0].plot;
     const double x = d->c->zoom * (plot.x + 0.5 * plot.w);
     const double y = d->c->zoom * (plot.y + 0.5 * plot.h);
     view_settings s = d->v->s;
@@ -144,7 +144,7 @@ static void drag(view_desk *d, const double from[2], const double to[2])
     if (c->scene == NULL || (dx == 0.0 && dy == 0.0)) {
         return;
     }
-    const viz_rect plot = c->layout->frames[0].plot;
+    const viz_rect plot = c->ground->layout->frames[0].plot;
     if (is_surface(d)) {
         turn_surface(d, dx, dy);
     } else if (c->tool == VIEW_TOOL_TURN || d->in->shift) {

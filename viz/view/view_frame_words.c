@@ -84,7 +84,7 @@ static void describe_state(const view_desk *d, const view_path *path, size_t tok
     char step[64];
     char who[MODEL_TOKENIZER_LABEL + 40];
     char attended[ATTENDED] = "";
-    const view_landscape *l = d->c->key.picture->landscape;
+    const view_landscape *l = d->c->ground->key.picture->landscape;
     const double share = path->distance[t] > 0.0 ? path->residual[t] / path->distance[t] : 0.0;
     const bool all = token == MODEL_SLICE_SUM;
     const size_t n = all ? l->plane->size : l->plane->block_width;
@@ -130,9 +130,9 @@ static void describe_place(const view_desk *d, char *out, size_t size)
     char e[32];
     char who[MODEL_TOKENIZER_LABEL + 40];
     const view_cache *c = d->c;
-    who_moves(c->key.picture->landscape, c->key.picture->landscape->token, who, sizeof who);
+    who_moves(c->ground->key.picture->landscape, c->ground->key.picture->landscape->token, who, sizeof who);
     const double energy = view_cache_energy(c, c->hover);
-    const bool has = dyn_plane_has(c->key.picture->landscape->plane, c->hover[0], c->hover[1]);
+    const bool has = dyn_plane_has(c->ground->key.picture->landscape->plane, c->hover[0], c->hover[1]);
     (void)snprintf(out, size, "%s at (%s, %s)%s%s", who, view_number(a, 5, c->hover[0]),
                    view_number(b, 5, c->hover[1]), isfinite(energy) ? ": E = " : "",
                    isfinite(energy) ? view_number(e, 5, energy)
@@ -148,7 +148,7 @@ static void describe_hover(const view_desk *d, char *out, size_t size)
         return;
     }
     size_t of_other = 0;
-    const view_landscape *l = c->key.picture->landscape;
+    const view_landscape *l = c->ground->key.picture->landscape;
     const size_t t = view_frame_state_at(d, c->pointer[0], c->pointer[1]);
     const size_t other = view_frame_other_at(d, c->pointer[0], c->pointer[1], &of_other);
     if (t != SIZE_MAX) {

@@ -4,15 +4,20 @@
 
 #include "kernels/kern_parallel.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Added to the niceness of the thread and of those that it starts, so that frames do not share
  * processors with it evenly. Linux counts niceness by thread; where it is the process's it helps
  * nobody and harms nobody. */
 enum { BEHIND_FRAMES = 10 };
+
+/* How long a frame may hold the work up: what one of 60 a second has, in nanoseconds. */
+enum { HOLD_MOST = 16666667, SECOND = 1000000000 };
 
 /* What is known of one slot. */
 typedef struct place {
@@ -41,6 +46,9 @@ struct view_work {
     pthread_mutex_t lock;
     pthread_cond_t posted; /* there is work, or the end */
     pthread_cond_t rested; /* the thread has nothing to do */
+    pthread_cond_t moved;  /* it need not stand still any more */
+    struct timespec until; /* it stands still at most, while `held` */
+    atomic_bool held;      /* read without the lock, set with it */
     place places[VIEW_SLOTS];
     view_turn turn; /* of the task that runs */
     bool runs;
@@ -81,9 +89,26 @@ static remains empty(place *p)
 
 /* ---- Inside a task --------------------------------------------------------------------------- */
 
+/* Waits while a frame is drawn, but not when the task is to stop anyway. */
+static void stand_still(view_turn *turn)
+{
+    view_work *work = turn->work;
+    (void)pthread_mutex_lock(&work->lock);
+    while (atomic_load(&work->held) && !atomic_load(&turn->stop)) {
+        if (pthread_cond_timedwait(&work->moved, &work->lock, &work->until) == ETIMEDOUT) {
+            atomic_store(&work->held, false);
+        }
+    }
+    (void)pthread_mutex_unlock(&work->lock);
+}
+
 bool view_work_cancelled(void *turn)
 {
-    return atomic_load_explicit(&((view_turn *)turn)->stop, memory_order_relaxed);
+    view_turn *t = turn;
+    if (atomic_load_explicit(&t->work->held, memory_order_relaxed)) {
+        stand_still(t);
+    }
+    return atomic_load_explicit(&t->stop, memory_order_relaxed);
 }
 
 void view_work_emit(view_turn *turn, void *result, void (*release)(void *))
@@ -157,7 +182,10 @@ static void run_turn(view_work *work, size_t slot)
     kern_error error = {0};
     begin_turn(work, slot);
     (void)pthread_mutex_unlock(&work->lock);
-    const kern_status status = work->turn.task.run(work->turn.task.context, &work->turn, &error);
+    const kern_status status =
+        view_work_cancelled(&work->turn)
+            ? KERN_INTERRUPTED
+            : work->turn.task.run(work->turn.task.context, &work->turn, &error);
     (void)pthread_mutex_lock(&work->lock);
     const remains r = end_turn(work, status, &error);
     work->tells = true;
@@ -191,13 +219,30 @@ static void *attend(void *argument)
 
 /* ---- Outside --------------------------------------------------------------------------------- */
 
+/* A condition whose waits end by a clock that nobody sets. */
+static bool init_timed(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes) != 0) {
+        return false;
+    }
+    const bool done = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+                      pthread_cond_init(condition, &attributes) == 0;
+    (void)pthread_condattr_destroy(&attributes);
+    return done;
+}
+
 static kern_status start(view_work *work, kern_error *err)
 {
     const bool locked = pthread_mutex_init(&work->lock, NULL) == 0;
     const bool posted = locked && pthread_cond_init(&work->posted, NULL) == 0;
     const bool rested = posted && pthread_cond_init(&work->rested, NULL) == 0;
-    if (rested && pthread_create(&work->thread, NULL, attend, work) == 0) {
+    const bool moved = rested && init_timed(&work->moved);
+    if (moved && pthread_create(&work->thread, NULL, attend, work) == 0) {
         return KERN_OK;
+    }
+    if (moved) {
+        (void)pthread_cond_destroy(&work->moved);
     }
     if (rested) {
         (void)pthread_cond_destroy(&work->rested);
@@ -223,6 +268,7 @@ kern_status view_work_create(view_work **out, void (*notify)(void *context), voi
     work->context = context;
     work->turn.work = work;
     atomic_init(&work->turn.stop, false);
+    atomic_init(&work->held, false);
     const kern_status status = start(work, err);
     if (status != KERN_OK) {
         free(work);
@@ -237,6 +283,34 @@ static void stop_turn(view_work *work, bool for_good)
 {
     work->turn.unwanted = work->turn.unwanted || for_good;
     atomic_store(&work->turn.stop, true);
+    (void)pthread_cond_broadcast(&work->moved);
+}
+
+void view_work_hold(view_work *work)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += HOLD_MOST;
+    until.tv_sec += until.tv_nsec / SECOND;
+    until.tv_nsec %= SECOND;
+    (void)pthread_mutex_lock(&work->lock);
+    work->until = until;
+    atomic_store(&work->held, true);
+    (void)pthread_mutex_unlock(&work->lock);
+}
+
+/* With the lock held. */
+static void move_on(view_work *work)
+{
+    atomic_store(&work->held, false);
+    (void)pthread_cond_broadcast(&work->moved);
+}
+
+void view_work_resume(view_work *work)
+{
+    (void)pthread_mutex_lock(&work->lock);
+    move_on(work);
+    (void)pthread_mutex_unlock(&work->lock);
 }
 
 void view_work_destroy(view_work *work)
@@ -246,6 +320,7 @@ void view_work_destroy(view_work *work)
     }
     (void)pthread_mutex_lock(&work->lock);
     work->ends = true;
+    move_on(work);
     if (work->runs) {
         stop_turn(work, true);
     }
@@ -256,6 +331,7 @@ void view_work_destroy(view_work *work)
         const remains r = empty(&work->places[slot]);
         bury(&r);
     }
+    (void)pthread_cond_destroy(&work->moved);
     (void)pthread_cond_destroy(&work->rested);
     (void)pthread_cond_destroy(&work->posted);
     (void)pthread_mutex_destroy(&work->lock);
@@ -331,6 +407,7 @@ kern_status view_work_outcome(view_work *work, size_t slot, kern_error *err)
 void view_work_wait(view_work *work)
 {
     (void)pthread_mutex_lock(&work->lock);
+    move_on(work);
     while (work->runs || work->tells || find_waiting(work) < VIEW_SLOTS) {
         (void)pthread_cond_wait(&work->rested, &work->lock);
     }

@@ -33,7 +33,8 @@ typedef struct view_task {
     void *context;
 } view_task;
 
-/* True once the task is not wanted any more. A view_cancelled, a dyn_progress's opposite. */
+/* True once the task is not wanted any more. A view_cancelled, a dyn_progress's opposite. Waits
+ * while a frame holds the work up. */
 bool view_work_cancelled(void *turn);
 
 /* Hands a result over; `release` frees it. Ignored (and freed) when the task is cancelled. */
@@ -46,6 +47,12 @@ kern_status view_work_create(view_work **out, void (*notify)(void *context), voi
 
 /* Cancels everything and waits for the thread. NULL is ignored. */
 void view_work_destroy(view_work *work);
+
+/* Holds the work up until view_work_resume, a sixtieth of a second at most: no task is begun, and
+ * one that runs waits where it asks view_work_cancelled, so that a frame has a processor to itself
+ * and is not late. Threads that help a task go on. view_work_wait resumes as well. */
+void view_work_hold(view_work *work);
+void view_work_resume(view_work *work);
 
 /* Takes over the task's context, also when it fails. */
 void view_work_post(view_work *work, size_t slot, const view_task *task);
