@@ -35,6 +35,12 @@ static bool is_file(const char *folder, const char *name)
     return there;
 }
 
+static bool is_there(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
 static kern_status copy_path(char **out, const char *path, kern_error *err)
 {
     *out = strdup(path);
@@ -163,6 +169,21 @@ static kern_status set_bundled_run(view_settings *s, const char *folder, kern_er
     return status;
 }
 
+/* The prompt beside a run's other files, or beside a file of weights. */
+static kern_status read_prompt_of_run(view_settings *s, const char *run, kern_error *err)
+{
+    char folder[PATH_MAX] = ".";
+    struct stat info;
+    const char *slash = strrchr(run, '/');
+    if (stat(run, &info) == 0 && S_ISDIR(info.st_mode)) {
+        return read_prompt(s, run, err);
+    }
+    if (slash != NULL) {
+        (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - run), run);
+    }
+    return read_prompt(s, folder, err);
+}
+
 /* An empty prompt that is given is not one that is left out. */
 static bool needs_prompt(const view_settings *out, const cli_view_settings *s)
 {
@@ -232,6 +253,34 @@ static kern_status take_bundled(view_settings *out, const char *name, const char
     return status;
 }
 
+/* A RUN that is not there may be meant for the name of a bundled model. */
+static kern_status check_run(const char *run, const char *assets, kern_error *err)
+{
+    char *folder = NULL;
+    if (is_there(run)) {
+        return KERN_OK;
+    }
+    const bool bundled = assets != NULL && strchr(run, '/') == NULL &&
+                         model_run_path(&folder, assets, run, NULL) == KERN_OK &&
+                         is_file(folder, "model.safetensors");
+    free(folder);
+    return kern_raise(err, KERN_NOT_FOUND, "RUN is '%s', which does not exist%s%s", run,
+                      bundled ? "; the bundled model of that name opens with --bundled " : "",
+                      bundled ? run : "");
+}
+
+static kern_status take_run(view_settings *out, const cli_view_settings *s, const char *assets,
+                            kern_error *err)
+{
+    kern_error why = {0};
+    KERN_TRY(check_run(s->run, assets, err));
+    const kern_status status = set(out, "run", s->run, &why);
+    if (status != KERN_OK) {
+        return kern_raise(err, status, "RUN: %s", why.text);
+    }
+    return needs_prompt(out, s) ? read_prompt_of_run(out, s->run, err) : KERN_OK;
+}
+
 static kern_status take_model(view_settings *out, const cli_view_settings *s, const char *assets,
                               kern_error *err)
 {
@@ -239,12 +288,7 @@ static kern_status take_model(view_settings *out, const cli_view_settings *s, co
         return kern_raise(err, KERN_INVALID_ARGUMENT, "--bundled names a model, and so does RUN");
     }
     if (s->run != NULL) {
-        kern_error why = {0};
-        const kern_status status = set(out, "run", s->run, &why);
-        if (status != KERN_OK) {
-            return kern_raise(err, status, "RUN: %s", why.text);
-        }
-        return needs_prompt(out, s) ? read_prompt(out, s->run, err) : KERN_OK;
+        return take_run(out, s, assets, err);
     }
     if (s->bundled != NULL || s->from == NULL) {
         return take_bundled(out, s->bundled != NULL ? s->bundled : BUNDLED, assets, s, err);

@@ -254,9 +254,14 @@ static void test_refusals(void **state)
     program_expect(2, VIEW, "--from", in("nowhere.pdf"), NULL);
     program_complained("nowhere.pdf");
     program_expect(2, VIEW, in("nowhere"), NULL);
-    program_complained("the prompt is empty; --prompt gives");
+    program_complained("nowhere', which does not exist");
+    program_expect(2, VIEW, "cem", NULL);
+    program_complained("'cem', which does not exist; the bundled model of that name opens with "
+                       "--bundled cem");
     program_expect(2, VIEW, in("nowhere"), "--prompt", "max_10", NULL);
     program_complained("nowhere");
+    /* The prompt lies beside a file of weights too. */
+    program_expect(0, VIEW, BASIN_SOURCE_DIR "/assets/gp/model.safetensors", "--exec", "say", NULL);
     program_expect(2, VIEW, in("nowhere"), "--bundled", "cem", NULL);
     program_complained("--bundled names a model, and so does RUN");
     program_expect(2, VIEW, BASIN_SOURCE_DIR "/assets", "--prompt", "max_10", NULL);
