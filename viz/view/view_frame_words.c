@@ -130,9 +130,11 @@ static void describe_place(const view_desk *d, char *out, size_t size)
     char e[32];
     char who[MODEL_TOKENIZER_LABEL + 40];
     const view_cache *c = d->c;
-    who_moves(c->ground->key.picture->landscape, c->ground->key.picture->landscape->token, who, sizeof who);
+    who_moves(c->ground->key.picture->landscape, c->ground->key.picture->landscape->token, who,
+              sizeof who);
     const double energy = view_cache_energy(c, c->hover);
-    const bool has = dyn_plane_has(c->ground->key.picture->landscape->plane, c->hover[0], c->hover[1]);
+    const bool has =
+        dyn_plane_has(c->ground->key.picture->landscape->plane, c->hover[0], c->hover[1]);
     (void)snprintf(out, size, "%s at (%s, %s)%s%s", who, view_number(a, 5, c->hover[0]),
                    view_number(b, 5, c->hover[1]), isfinite(energy) ? ": E = " : "",
                    isfinite(energy) ? view_number(e, 5, energy)
