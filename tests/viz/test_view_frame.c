@@ -544,26 +544,27 @@ static void leave(void *gate)
     (void)gate;
 }
 
-/* Goes to a step and shows it while the background stands still. */
-static void show_step_alone(desk *d, size_t step)
+/* Goes to a step and shows it while the background stands before the gate, which must last until
+ * that is settled. */
+static void show_step_alone(desk *d, size_t step, pthread_mutex_t *gate)
 {
-    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     char line[32];
     (void)snprintf(line, sizeof line, "step %zu", step);
-    (void)pthread_mutex_lock(&gate);
-    view_work_post(d->v->work, VIEW_SLOT_MEASURE, &(view_task){stand_before, leave, &gate});
+    (void)pthread_mutex_lock(gate);
+    view_work_post(d->v->work, VIEW_SLOT_MEASURE, &(view_task){stand_before, leave, gate});
     while (view_work_state(d->v->work, VIEW_SLOT_MEASURE) != VIEW_SLOT_RUNNING) {
         (void)sched_yield();
     }
     view_test_do(d->v, line);
     show(d, &(ui_input){.x = -1.0, .y = -1.0});
-    (void)pthread_mutex_unlock(&gate);
+    (void)pthread_mutex_unlock(gate);
 }
 
 /* Forth and back where every step has a field: the second time nothing is drawn but what moves. */
 static void test_the_grounds_of_steps_are_kept(void **state)
 {
     (void)state;
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     cairo_surface_t *bases[VIEW_TEST_STEPS + 1];
     desk d = open_desk(view_test_make());
     view_test_do(d.v, "follow on");
@@ -571,7 +572,7 @@ static void test_the_grounds_of_steps_are_kept(void **state)
     settle(&d);
     for (int round = 0; round < 2; round++) {
         for (size_t step = 0; step <= VIEW_TEST_STEPS; step++) {
-            show_step_alone(&d, step);
+            show_step_alone(&d, step, &gate);
             assert_ptr_equal(d.v->picture, d.v->steps[step]);
             assert_ptr_equal(d.v->base->ground->key.picture, d.v->picture);
             if (round > 0) {

@@ -434,6 +434,7 @@ static void test_a_frame_holds_tasks_up(void **state)
     post(s, 3, &second);
     await_runs(s, 2);
     assert_true(milliseconds() - again > 16.0);
+    view_work_wait(s->work);
     assert_false(first.was_cancelled);
 }
 
