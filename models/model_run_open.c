@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#define _POSIX_C_SOURCE 200809L
 #include "models/model_run_open.h"
 
 #include "models/model_weights.h"
@@ -6,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool is_weights_file(const char *path)
 {
@@ -41,6 +43,22 @@ static kern_status read_weights_file(model_run_open *r, const model_safetensors 
     return model_weights_read(r->m, file, path, err);
 }
 
+/* A folder without a run may hold the file that is meant. */
+static kern_status raise_no_run(const char *path, kern_status status, const kern_error *why,
+                                kern_error *err)
+{
+    char *weights = NULL;
+    if (status == KERN_NOT_FOUND) {
+        KERN_TRY(model_run_path(&weights, path, MODEL_RUN_MODEL, err));
+    }
+    const bool found = weights != NULL && access(weights, F_OK) == 0;
+    status = found ? kern_raise(err, status, "%s; name the file of weights in it, '%s'", why->text,
+                                weights)
+                   : kern_raise(err, status, "%s", why->text);
+    free(weights);
+    return status;
+}
+
 kern_status model_run_open_init(model_run_open *r, const char *path, const kern_backend *backend,
                                 kern_error *err)
 {
@@ -51,8 +69,10 @@ kern_status model_run_open_init(model_run_open *r, const char *path, const kern_
         model_safetensors_destroy(file);
         return status;
     }
-    KERN_TRY(model_run_init(&r->run, path, err));
-    return model_run_load_model(&r->m, &r->step, &r->run, backend, err);
+    kern_error why = {0};
+    const kern_status status = model_run_init(&r->run, path, &why);
+    return status == KERN_OK ? model_run_load_model(&r->m, &r->step, &r->run, backend, err)
+                             : raise_no_run(path, status, &why, err);
 }
 
 void model_run_open_fini(model_run_open *r)

@@ -18,7 +18,8 @@ typedef struct model_run_open {
 
 /* Reads the run in folder `path` and its weights. A path that ends in .safetensors is a file of
  * weights with the published names instead, whose metadata give family and configuration; its
- * tokens are written as numbers. Errors of model_run_init, model_run_load_model,
+ * tokens are written as numbers. For a folder that has such a file but no run, the sentence of
+ * model_run_init names the file. Errors of model_run_init, model_run_load_model,
  * model_weights_config and model_weights_read; what was read until then is released by fini. */
 kern_status model_run_open_init(model_run_open *r, const char *path, const kern_backend *backend,
                                 kern_error *err);

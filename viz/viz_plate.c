@@ -56,10 +56,22 @@ static size_t side_pixels(double length, double dpi, size_t cells)
     return cells * (size_t)fmax(1.0, round(wanted / (double)cells));
 }
 
-static void fit_file(viz_plate *plate, viz_rect area, viz_cells cells)
+/* Panels of the page that show a smooth field. */
+static size_t count_smooth(const viz_scene *scene)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < scene->n_panels; i++) {
+        const viz_panel *panel = &scene->panels[i];
+        count += panel->n_fields > 0 && panel->fields[0].filter == VIZ_BILINEAR ? 1 : 0;
+    }
+    return count;
+}
+
+static void fit_file(viz_plate *plate, const viz_scene *scene, viz_rect area, viz_cells cells)
 {
     const double inches = area.w * area.h / (72.0 * 72.0);
-    const double dpi = fmin(VIZ_PLATE_DPI, sqrt((double)VIZ_PLATE_PIXELS / inches));
+    const double most = (double)VIZ_PLATE_PIXELS / fmax(1.0, (double)count_smooth(scene));
+    const double dpi = fmin(VIZ_PLATE_DPI, sqrt(most / inches));
     plate->w = side_pixels(area.w, dpi, cells.across);
     plate->h = side_pixels(area.h, dpi, cells.down);
     plate->x = area.x;
@@ -80,7 +92,7 @@ kern_status viz_plate_init(viz_plate *plate, viz_canvas *canvas, viz_rect area, 
     if (has_pixels(canvas->cr, &m)) {
         fit_surface(plate, canvas->cr, &m, area);
     } else {
-        fit_file(plate, area, cells);
+        fit_file(plate, canvas->scene, area, cells);
     }
     if (plate->w == 0 || plate->h == 0) {
         plate->w = plate->h = 0;

@@ -4,8 +4,9 @@
  *
  * On an image surface the plate's pixels are the surface's own, whatever its scale, so nothing is
  * resampled. In a PDF or SVG file the plate has VIZ_PLATE_DPI dots per inch, fewer on a large
- * page: readers ignore a file's wish for smooth or sharp magnification (measured with poppler and
- * librsvg), so the magnification is done here. A plate is one image; it has no seams.
+ * page and among many: readers ignore a file's wish for smooth or sharp magnification (measured
+ * with poppler and librsvg), so the magnification is done here. A plate is one image; it has no
+ * seams.
  */
 #ifndef BASIN_VIZ_PLATE_H
 #define BASIN_VIZ_PLATE_H
@@ -16,8 +17,9 @@
 #include <stdint.h>
 
 #define VIZ_PLATE_DPI 300.0
-/* Most pixels of a plate in a file: with eight bits a channel and the smooth fields of a landscape
- * this keeps a PDF below half a megabyte. */
+/* Most pixels of the plates in a file, of which the smooth fields of its panels have an equal share
+ * each: with eight bits a channel this keeps a PDF of a landscape below half a megabyte, with
+ * several planes too. */
 enum { VIZ_PLATE_PIXELS = 700000 };
 
 typedef struct viz_plate {

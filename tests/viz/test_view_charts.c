@@ -12,6 +12,7 @@
 
 #include "kernels/kern_blas.h"
 #include "viz/view/view_basins.h"
+#include "viz/view/view_panels.h"
 #include "viz/view/view_picture.h"
 #include "viz/view/view_session.h"
 
@@ -308,6 +309,27 @@ static void test_range_is_the_chart(void **state)
     view_landscape_release(l);
 }
 
+/* Several planes have the same charts. */
+static void test_panels_beside_the_chart(view_settings *s)
+{
+    view_subject *subject = NULL;
+    view_panels *panels = NULL;
+    kern_error err = {0};
+    set(s, "plane", "random");
+    set(s, "panels", "2");
+    set(s, "range", "1000");
+    assert_int_equal(view_subject_create(&subject, s, &err), KERN_OK);
+    assert_int_equal(view_panels_create(&panels, subject, s, 1, NULL, NULL, NULL, &err),
+                     KERN_INVALID_ARGUMENT);
+    assert_says(err.text, "range is too wide: its samples are 43.1 apart");
+    assert_null(panels);
+    set(s, "range", "2,3,2,3");
+    assert_int_equal(view_panels_create(&panels, subject, s, 1, NULL, NULL, NULL, &err),
+                     KERN_INVALID_ARGUMENT);
+    assert_says(err.text, "range is outside of the orthographic chart");
+    view_subject_release(subject);
+}
+
 static void test_refusals(void **state)
 {
     view_settings s = settings_of("3", "orthographic");
@@ -322,8 +344,22 @@ static void test_refusals(void **state)
     set(&s, "range", "0.8,1.2,0.8,1.2");
     l = make(&s);
     assert_int_equal(try_draw(&p, l, &err), KERN_INVALID_ARGUMENT);
-    assert_says(err.text, "range is outside of the orthographic chart");
+    assert_says(err.text, "range is outside of the orthographic chart, a disc of radius 1 about");
     view_landscape_release(l);
+    /* Samples to the left and the right of the disc, and none on it. */
+    set(&s, "range", "1000");
+    l = make(&s);
+    assert_int_equal(try_draw(&p, l, &err), KERN_INVALID_ARGUMENT);
+    assert_says(err.text, "range is too wide: its samples are 43.1 apart and none is on the "
+                          "orthographic chart, a disc of radius 1; accepted are narrower ranges");
+    view_landscape_release(l);
+    /* The centre is not in it, and some of the disc is. */
+    set(&s, "range", "0.9,3000,-1000,1000");
+    l = make(&s);
+    assert_int_equal(try_draw(&p, l, &err), KERN_INVALID_ARGUMENT);
+    assert_says(err.text, "range is too wide");
+    view_landscape_release(l);
+    test_panels_beside_the_chart(&s);
 }
 
 /* ---- Basins ---------------------------------------------------------------------------------- */

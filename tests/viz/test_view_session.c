@@ -108,9 +108,6 @@ static void test_refusals(void **state)
     refuses("\"version\":\t2", "\"version\":\t3", "version 3");
     refuses("\"also\":", "\"alsos\":", "key \"also\" of the session's settings is missing");
     refuses("[3, 12]", "[3, 2.5]", "\"also\" of the session: also is \"3,2.5\"");
-    refuses("[3, 12]", "[3, true]", "also is \"3,?\"");
-    refuses("[3, 12]", "3", "a number");
-    refuses("[3, 12]", "\"3,12\"", "a text");
     refuses("basin-session", "other", "\"format\" of the session is \"other\"");
     refuses("\"format\":", "\"form\":", "key \"form\" of the session is not known");
     refuses("\"command\":", "\"extra\":\t1,\n\"command\":", "key \"extra\" of the session");
@@ -122,15 +119,55 @@ static void test_refusals(void **state)
     refuses("\"columns\":\t256", "\"columns\":\t-1", "columns is \"-1\"; accepted are whole");
     refuses("\"turn\":\t0.1", "\"turn\":\t1e999", "turn is \"inf\"; accepted are numbers");
     refuses("[0.1, -3", "[1e999, -3", "seeds is \"inf\"");
-    refuses("[0.1, -3", "[true, -3", "\"seeds\" of the session: accepted is a list of at most");
-    refuses("\"columns\":\t256", "\"columns\":\tnull", "another kind");
-    refuses("\"pin\":\tfalse", "\"pin\":\t\"off\"", "a text");
-    refuses("\"pin\":\tfalse", "\"pin\":\t0", "a number");
-    refuses("\"token\":\t5", "\"token\":\ttrue", "true or false");
     refuses("\"plane\":\t\"pca\"", "\"plane\":\t\"pcb\"", "\"pcb\" is no plane");
-    refuses("[0.1, -3", "[0.1", "even number");
-    refuses("[0.1, -3", "[true, -3", "list of at most");
     refuses("\"0123", "\"012", "hexadecimal digits");
+}
+
+/* Values of another JSON type than the setting's: what it is, and what it should be. */
+static void test_kinds(void **state)
+{
+    (void)state;
+    refuses("\"panels\":\t1", "\"panels\":\t\"2\"",
+            "key \"panels\" of the session is the text \"2\"; accepted are whole numbers from 1 to "
+            "16");
+    refuses("\"token\":\t5", "\"token\":\t\"5\"",
+            "is the text \"5\"; accepted are whole numbers from 0 to 100000, and all");
+    refuses("\"token\":\t5", "\"token\":\ttrue", "key \"token\" of the session is true; accepted");
+    refuses("\"seed\":\t\"18446744073709551615\"", "\"seed\":\t\"7\"",
+            "key \"seed\" of the session is the text \"7\"; accepted are whole numbers");
+    refuses("\"columns\":\t256", "\"columns\":\tnull",
+            "key \"columns\" of the session is null; accepted are whole numbers from 2 to 4096");
+    refuses("\"columns\":\t256", "\"columns\":\t{}", "\"columns\" of the session is an object;");
+    refuses("\"columns\":\t256", "\"columns\":\t[256]", "\"columns\" of the session is a list;");
+    refuses("\"turn\":\t0.1", "\"turn\":\t\"0.1\"", "the text \"0.1\"; accepted are numbers");
+    refuses("\"pin\":\tfalse", "\"pin\":\t\"off\"",
+            "key \"pin\" of the session is the text \"off\"; accepted are true and false");
+    refuses("\"pin\":\tfalse", "\"pin\":\t0", "is the number 0; accepted are true and false");
+    refuses("\"plane\":\t\"pca\"", "\"plane\":\t2", "is the number 2; accepted are random, ");
+    refuses("\"axes\":\t\"\"", "\"axes\":\tfalse", "is false; accepted are texts in UTF-8");
+}
+
+static void test_lists(void **state)
+{
+    (void)state;
+    refuses("[3, 12]", "[3, true]",
+            "key \"also\" of the session has true at place 2 of its list; accepted are lists of up "
+            "to 16 whole numbers up to 100000");
+    refuses("[3, 12]", "3", "key \"also\" of the session is the number 3; accepted are lists of");
+    refuses("[3, 12]", "\"3,12\"", "is the text \"3,12\"; accepted are lists of up to 16");
+    refuses("[3, 12]", "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]", "is a list of 17 numbers;");
+    refuses(
+        "[0.1, -3", "[true, -3",
+        "key \"seeds\" of the session has true at place 1 of its list; accepted are lists of up "
+        "to 32 numbers, an even number of them");
+    refuses("[0.1, -3", "[0.1", "key \"seeds\" of the session is a list of 3 numbers; accepted");
+    refuses("[0.1, -3",
+            "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,"
+            "28,29,30,31,32,0.1, -3",
+            "is a list of 36 numbers;");
+    refuses("[-1, 1, -0.3333333333333333, 0.7]", "[1]",
+            "key \"range\" of the session is a list of 1 number; accepted are lists of 4 numbers");
+    refuses("[-1, 1, -0.3333333333333333, 0.7]", "[1, -1, 0, 1]", "each must grow");
 }
 
 static void test_texts(void **state)
@@ -269,6 +306,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_bytes),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_kinds),        cmocka_unit_test(test_lists),
         cmocka_unit_test(test_texts),        cmocka_unit_test(test_version_one),
         cmocka_unit_test(test_version_zero), cmocka_unit_test(test_files),
         cmocka_unit_test(test_hash),

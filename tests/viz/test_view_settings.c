@@ -162,6 +162,33 @@ static void test_toggle(view_settings *s)
     assert_int_equal(s->also[0], 0);
 }
 
+static void expect_others(view_settings *s, size_t tokens, kern_status status, const char *shown)
+{
+    kern_error err = {0};
+    assert_int_equal(view_settings_take_others(s, find("held"), tokens, &err), status);
+    if (strstr(status == KERN_OK ? show(s, "held") : err.text, shown) == NULL) {
+        fail_msg("\"%s\" is not in: %s%s", shown, show(s, "held"), err.text);
+    }
+}
+
+/* All tokens of a prompt but the chosen one. */
+static void test_others(void **state)
+{
+    view_settings s;
+    (void)state;
+    view_settings_defaults(&s);
+    set(&s, "held", "9");
+    set(&s, "token", "1");
+    expect_others(&s, 4, KERN_OK, "0,2,3");
+    expect_others(&s, 18, KERN_INVALID_ARGUMENT, "held is \"all\", which is 17 tokens");
+    assert_string_equal(show(&s, "held"), "0,2,3");
+    expect_others(&s, 17, KERN_OK, "0,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16");
+    set(&s, "token", "0");
+    expect_others(&s, 1, KERN_INVALID_ARGUMENT, "there is no token but the chosen one");
+    set(&s, "token", "all");
+    expect_others(&s, 2, KERN_OK, "0,1");
+}
+
 static void test_values(void **state)
 {
     view_settings s;
@@ -228,12 +255,16 @@ static void test_refusals(void **state)
     refuses("rate", "1,2", "rate is \"1,2\"");
     refuses("turn", "inf", "turn is \"inf\"");
     refuses("frozen", "yes", "accepted are on and off");
-    refuses("range", "1,2,3", "range has 3 numbers; accepted are 4");
+    refuses(
+        "range", "1,2,3",
+        "range has 3 numbers; accepted are auto, one number above 0 (half the width) and 4 numbers "
+        "separated by commas (a from, a to, b from, b to), each from -1e+15 to 1e+15");
     refuses("range", "1,0,0,1", "each must grow");
     refuses("range", "-1", "range is \"-1\"");
     /* Squares of places beyond overflow behind a norm, and energies would silently be wrong. */
     refuses("range", "1e200", "each from -1e+15 to 1e+15");
     refuses("seeds", "0,-2e15", "each from -1e+15 to 1e+15");
+    refuses("seeds", "1", "seeds has 1 number; accepted are none and up to 32 numbers");
     refuses("seeds", "1,2,3", "an even number");
     refuses("seeds", "1;2", "separated by commas");
     refuses("also", "1,,2", "also is \"1,,2\"; accepted are none and up to 16 whole numbers");
@@ -256,7 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),    cmocka_unit_test(test_every_setting),
         cmocka_unit_test(test_values),   cmocka_unit_test(test_earliest_stage),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -489,6 +489,17 @@ static void test_what_cannot_be_held(void **state)
     view_test_do(v, "held 3");
     view_settle(v);
     assert_int_equal(v->broken.status, KERN_OK);
+    /* Of all tokens together one must move. */
+    view_test_do(v, "token all");
+    view_test_do(v, "held all");
+    view_settle(v);
+    assert_int_equal(v->broken.status, KERN_INVALID_ARGUMENT);
+    assert_non_null(strstr(view_said(v, &failed), "held has all 6 tokens of the prompt, and then "
+                                                  "nothing moves; accepted are 5 of them at most"));
+    view_test_do(v, "held 0,1,3,4,5");
+    view_settle(v);
+    assert_int_equal(v->broken.status, KERN_OK);
+    view_test_do(v, "held 1");
     /* Basins of all tokens let all move. */
     view_test_do(v, "token all");
     view_test_do(v, "columns 8");

@@ -7,20 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* All tokens but the chosen one. */
-static kern_status take_all(const view *v, const view_field *field, view_settings *s,
-                            kern_error *err)
-{
-    size_t n;
-    KERN_TRY(view_settings_set(s, field, field->special, err));
-    for (size_t i = 0; i < v->subject->n; i++) {
-        KERN_TRY(i != s->token ? view_settings_toggle_size(s, field, i, err) : KERN_OK);
-    }
-    (void)view_settings_sizes(s, field, &n);
-    return n > 0 ? KERN_OK
-                 : kern_raise(err, KERN_INVALID_ARGUMENT, "there is no token but the chosen one");
-}
-
 /* The chosen token is the one that moves. */
 static kern_status check_held(const view_settings *s, size_t token, kern_error *err)
 {
@@ -54,7 +40,7 @@ static kern_status change_set(view *v, const char *name, const char *arguments, 
     if (strcmp(arguments, "clear") == 0) {
         KERN_TRY(view_settings_set(&s, field, field->special, err));
     } else if (strcmp(arguments, "all") == 0) {
-        KERN_TRY(take_all(v, field, &s, err));
+        KERN_TRY(view_settings_take_others(&s, field, v->subject->n, err));
     } else if (own || number) {
         view_settings one = v->s;
         size_t n;

@@ -44,8 +44,9 @@ static size_t nearest(const view_cache *c, const view_path *path, double x, doub
 size_t view_frame_state_at(const view_desk *d, double x, double y)
 {
     double least = NEAR;
-    return d->c->scene != NULL ? nearest(d->c, &d->c->ground->key.picture->landscape->path, x, y, &least)
-                               : SIZE_MAX;
+    return d->c->scene != NULL
+               ? nearest(d->c, &d->c->ground->key.picture->landscape->path, x, y, &least)
+               : SIZE_MAX;
 }
 
 size_t view_frame_other_at(const view_desk *d, double x, double y, size_t *state)

@@ -258,15 +258,16 @@ static kern_status read_token(view_landscape *l, kern_error *err)
     return KERN_OK;
 }
 
-/* Tokens that are held are others than the chosen one, and there. */
+/* Tokens that are held are others than the chosen one, and there; and one moves. */
 static kern_status check_held(const view_landscape *l, kern_error *err)
 {
     const view_settings *s = &l->settings;
+    const size_t tokens = l->subject->n;
     for (size_t i = 0; i < s->n_held; i++) {
-        if (s->held[i] >= l->subject->n) {
+        if (s->held[i] >= tokens) {
             return kern_raise(err, KERN_INVALID_ARGUMENT,
                               "held has %zu; accepted are 0 to %zu, the tokens of the prompt",
-                              s->held[i], l->subject->n - 1);
+                              s->held[i], tokens - 1);
         }
         if (s->held[i] == l->token) {
             return kern_raise(err, KERN_INVALID_ARGUMENT,
@@ -275,7 +276,14 @@ static kern_status check_held(const view_landscape *l, kern_error *err)
                               s->held[i]);
         }
     }
-    return KERN_OK;
+    /* A set: as many numbers as there are tokens are all of them. */
+    return s->n_held < tokens
+               ? KERN_OK
+               : kern_raise(
+                     err, KERN_INVALID_ARGUMENT,
+                     "held has all %zu tokens of the prompt, and then nothing moves; accepted "
+                     "are %zu of them at most",
+                     tokens, tokens - 1);
 }
 
 static kern_status reserve_path(view_landscape *l, kern_error *err)

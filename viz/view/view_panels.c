@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "viz/view/view_panels.h"
 
+#include "viz/view/view_landscape_rim.h"
 #include "viz/view/view_session.h"
 
 #include <math.h>
@@ -11,9 +12,8 @@
 /* Height over width of what is drawn. */
 #define ASPECT 0.625
 
-/* Width of a map on the page, about, and how far a line may be from its vertices: in points. */
-#define MAP_WIDTH      160.0
-#define LINE_TOLERANCE 0.04
+/* How far a line may be from its vertices, in points: a fifth of a line's width. */
+#define LINE_TOLERANCE 0.08
 
 /* ---- What can be drawn ----------------------------------------------------------------------- */
 
@@ -22,7 +22,7 @@ static const char *plane_name(const view_settings *s)
     return dyn_plane_kind_name(dyn_plane_kind_at((size_t)s->plane));
 }
 
-static kern_status check(const view_settings *s, kern_error *err)
+kern_status view_panels_check(const view_settings *s, kern_error *err)
 {
     const char *plane = plane_name(s);
     const char *single = s->mode != VIEW_MAP ? "mode"
@@ -108,6 +108,7 @@ static kern_status sample(view_panels *p, int workers, dyn_progress *progress, v
         dyn_slice_field *f = &p->fields[i];
         KERN_TRY(dyn_slice_field_init(f, s->columns, rows, &l->range, err));
         KERN_TRY(dyn_slice_compute(f, &l->source, workers, progress, context, err));
+        KERN_TRY(view_landscape_check_field(l, f, err));
         p->low = fmin(p->low, f->low);
         p->high = fmax(p->high, f->high);
     }
@@ -139,6 +140,14 @@ static void ask_source(void *context, size_t n, const double *x, const double *y
     source->energies(source->context, 0, n, x, y, v);
 }
 
+/* Width of a map on a page of two columns of text, about, in points: what stands beside it leaves
+ * it the less, the more of them share the page. */
+static double map_width(size_t n)
+{
+    static const double widths[] = {[2] = 196.0, [3] = 121.0, [4] = 81.0};
+    return widths[viz_planes_columns(n, viz_scene_points(VIZ_DOUBLE_COLUMN_MM))];
+}
+
 /* The same levels on all planes. */
 static kern_status trace(view_panels *p, kern_error *err)
 {
@@ -147,7 +156,7 @@ static kern_status trace(view_panels *p, kern_error *err)
     const size_t n = most > 0 ? viz_contour_round_levels(p->low, p->high, most, levels) : 0;
     for (size_t i = 0; i < p->n; i++) {
         const viz_lattice lattice = lattice_of(&p->fields[i]);
-        const double points = MAP_WIDTH / (lattice.x1 - lattice.x0);
+        const double points = map_width(p->n) / (lattice.x1 - lattice.x0);
         const viz_contour_options o = {.levels = levels,
                                        .n_levels = n,
                                        .values = ask_source,
@@ -176,7 +185,7 @@ kern_status view_panels_create(view_panels **out, view_subject *subject,
                                kern_error *err)
 {
     *out = NULL;
-    KERN_TRY(check(settings, err));
+    KERN_TRY(view_panels_check(settings, err));
     view_panels *p = calloc(1, sizeof *p);
     if (p == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "no memory for panels");

@@ -20,12 +20,17 @@ typedef struct view_panels {
     double low, high;            /* of all fields, or those of the settings */
 } view_panels;
 
+/* Whether the other settings can be drawn on several planes. KERN_INVALID_ARGUMENT, in a sentence
+ * that begins with the setting, when the plane is none of random directions and for what is drawn
+ * of a single plane only: modes other than map, quadratic, seeds, also. */
+kern_status view_panels_check(const view_settings *settings, kern_error *err);
+
 /* Follows the trajectory on settings->panels planes and computes their fields over a range that
  * holds what all of them take. KERN_INVALID_ARGUMENT, in a sentence that begins with the setting,
- * when the plane is none of random directions, for what is drawn of a single plane only (modes
- * other than map, quadratic, seeds, also), and for states that take more than VIEW_PATH_BYTES on
- * all planes together; errors of view_landscape_create. `progress` (may be NULL) counts rows of
- * every field. Release with view_panels_destroy. */
+ * for a range of which no place that is sampled has a state on a plane, and for states that take
+ * more than VIEW_PATH_BYTES on all planes together; errors of view_panels_check and of
+ * view_landscape_create. `progress` (may be NULL) counts rows of every field. Release with
+ * view_panels_destroy. */
 kern_status view_panels_create(view_panels **out, view_subject *subject,
                                const view_settings *settings, int workers,
                                view_cancelled *cancelled, dyn_progress *progress, void *context,

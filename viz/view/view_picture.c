@@ -169,11 +169,7 @@ static kern_status make(view_picture *p, const view_grain *grain, dyn_progress *
     rows = rows > 1 ? rows : 2;
     KERN_TRY(dyn_slice_field_init(&p->field, grain->columns, rows, &l->range, err));
     KERN_TRY(dyn_slice_compute(&p->field, source, grain->workers, progress, context, err));
-    if (p->field.n_outside == p->field.columns * p->field.rows) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "range is outside of the %s chart and has no state",
-                          dyn_plane_chart_word(l->plane->chart));
-    }
+    KERN_TRY(view_landscape_check_field(l, &p->field, err));
     KERN_TRY(make_fringe(p, err));
     KERN_TRY(trace(p, err));
     KERN_TRY(trace_ghost(p, grain, progress, context, err));

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { VERSION = 2, KEY = 64 };
+enum { VERSION = 2, VALUE = 64 };
 
 #define FORMAT  "basin-session"
 #define COMMAND "basin landscape"
@@ -109,13 +109,85 @@ kern_status view_session_write(char **text, const view_session *session, kern_er
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static kern_status raise_kind(const cJSON *item, const char *key, kern_error *err)
+/* What a value of the file is: of which kind, and which one where it is short. */
+static void name_value(const cJSON *item, char out[VALUE])
 {
-    return kern_raise(err, KERN_BAD_INPUT, "key \"%.60s\" of the session holds %s", key,
-                      cJSON_IsNumber(item)   ? "a number, which this setting is not"
-                      : cJSON_IsString(item) ? "a text, which this setting is not"
-                      : cJSON_IsBool(item)   ? "true or false, which this setting is not"
-                                             : "a value of another kind than this setting");
+    char number[MODEL_JSON_NUMBER];
+    if (cJSON_IsString(item)) {
+        (void)snprintf(out, VALUE, "the text \"%.40s\"", item->valuestring);
+    } else if (cJSON_IsNumber(item) && model_json_format_real(number, item->valuedouble)) {
+        (void)snprintf(out, VALUE, "the number %s", number);
+    } else {
+        (void)snprintf(out, VALUE, "%s",
+                       cJSON_IsTrue(item)     ? "true"
+                       : cJSON_IsFalse(item)  ? "false"
+                       : cJSON_IsNull(item)   ? "null"
+                       : cJSON_IsArray(item)  ? "a list"
+                       : cJSON_IsObject(item) ? "an object"
+                                              : "a number that is too large");
+    }
+}
+
+/* What a setting takes in a file, where it is no text unless it is a word. */
+static void name_accepted(const view_field *field, char out[VIEW_ACCEPTED])
+{
+    switch (field->kind) {
+    case VIEW_KIND_FLAG:
+        (void)snprintf(out, VIEW_ACCEPTED, "true and false");
+        break;
+    case VIEW_KIND_REALS:
+        (void)snprintf(out, VIEW_ACCEPTED,
+                       field->n_offset != 0 ? "lists of up to %zu numbers, an even number of them"
+                                            : "lists of %zu numbers",
+                       field->count);
+        break;
+    case VIEW_KIND_SIZES:
+        (void)snprintf(out, VIEW_ACCEPTED, "lists of up to %zu whole numbers up to %.12g",
+                       field->count, field->high);
+        break;
+    default:
+        view_field_accepted(field, out);
+        break;
+    }
+}
+
+static kern_status raise_kind(const cJSON *item, const view_field *field, kern_error *err)
+{
+    char value[VALUE];
+    char accepted[VIEW_ACCEPTED];
+    name_value(item, value);
+    name_accepted(field, accepted);
+    return kern_raise(err, KERN_BAD_INPUT, "key \"%s\" of the session is %s; accepted are %s",
+                      field->name, value, accepted);
+}
+
+/* Something in a list that is no number, or a list that is not as long as it should be. */
+static kern_status check_list(const cJSON *list, const view_field *field, kern_error *err)
+{
+    char value[VALUE];
+    char accepted[VIEW_ACCEPTED];
+    const size_t n = (size_t)cJSON_GetArraySize(list);
+    const bool whole = field->kind == VIEW_KIND_REALS && field->n_offset == 0;
+    const bool pairs = field->kind == VIEW_KIND_REALS && field->n_offset != 0;
+    size_t place = 0;
+    const cJSON *item;
+    name_accepted(field, accepted);
+    cJSON_ArrayForEach(item, list)
+    {
+        place++;
+        if (!cJSON_IsNumber(item)) {
+            name_value(item, value);
+            return kern_raise(err, KERN_BAD_INPUT,
+                              "key \"%s\" of the session has %s at place %zu of its list; accepted "
+                              "are %s",
+                              field->name, value, place, accepted);
+        }
+    }
+    return n > field->count || (whole && n != field->count) || (pairs && n % 2 != 0)
+               ? kern_raise(err, KERN_BAD_INPUT,
+                            "key \"%s\" of the session is a list of %zu number%s; accepted are %s",
+                            field->name, n, n == 1 ? "" : "s", accepted)
+               : KERN_OK;
 }
 
 static bool takes_number(const view_field *field)
@@ -143,25 +215,36 @@ static void number_text(const cJSON *item, const view_field *field, char out[VIE
     }
 }
 
-static bool takes_text(const view_field *field)
+/* A word that stands for a number, and a whole number that is too large for one of the file, are
+ * texts there; a small number in quotes is not what a session has. */
+static bool takes_text(const view_field *field, const char *text)
 {
-    return field->kind != VIEW_KIND_FLAG && field->kind != VIEW_KIND_REAL &&
-           field->kind != VIEW_KIND_REALS && field->kind != VIEW_KIND_SIZES;
+    view_settings s;
+    switch (field->kind) {
+    case VIEW_KIND_TEXT:
+    case VIEW_KIND_WORD:
+        return true;
+    case VIEW_KIND_SIZE:
+        return field->special != NULL && strcmp(text, field->special) == 0;
+    case VIEW_KIND_U64:
+        view_settings_defaults(&s);
+        return view_settings_set(&s, field, text, NULL) == KERN_OK &&
+               *(const uint64_t *)(const void *)((const char *)&s + field->offset) >
+                   MODEL_JSON_WHOLE_MAX;
+    default:
+        return false;
+    }
 }
 
-static kern_status read_list(view_settings *s, const view_field *field, const cJSON *list,
-                             kern_error *err)
+static kern_status read_reals(view_settings *s, const view_field *field, const cJSON *list,
+                              kern_error *err)
 {
     double values[2 * VIEW_SEEDS_MAX];
     size_t n = 0;
     const cJSON *item;
     cJSON_ArrayForEach(item, list)
     {
-        if (!cJSON_IsNumber(item) || n == sizeof values / sizeof *values) {
-            return kern_raise(err, KERN_BAD_INPUT, "accepted is a list of at most %zu numbers",
-                              field->count);
-        }
-        values[n++] = item->valuedouble;
+        values[n++] = item->valuedouble; /* as many as there is room for, as check_list has seen */
     }
     return view_settings_set_reals(s, field, values, n, err);
 }
@@ -178,14 +261,20 @@ static kern_status read_sizes(view_settings *s, const view_field *field, const c
     }
     cJSON_ArrayForEach(item, list)
     {
-        char number[VIEW_TEXT] = "?";
-        if (cJSON_IsNumber(item)) {
-            number_text(item, field, number);
-        }
+        char number[VIEW_TEXT];
+        number_text(item, field, number);
         (void)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? "," : "", number);
         used += strlen(text + used);
     }
     return view_settings_set(s, field, text, err);
+}
+
+static kern_status raise_in_key(kern_status status, const view_field *field, const kern_error *why,
+                                kern_error *err)
+{
+    return status == KERN_OK ? status
+                             : kern_raise(err, KERN_BAD_INPUT, "key \"%s\" of the session: %s",
+                                          field->name, why->text);
 }
 
 /* Sets one setting from its value in the file. */
@@ -195,23 +284,21 @@ static kern_status read_item(view_settings *s, const view_field *field, const cJ
     char text[VIEW_TEXT];
     kern_error why = {0};
     kern_status status = KERN_OK;
-    if (cJSON_IsArray(item) && field->kind == VIEW_KIND_REALS) {
-        status = read_list(s, field, item, &why);
-    } else if (cJSON_IsArray(item) && field->kind == VIEW_KIND_SIZES) {
-        status = read_sizes(s, field, item, &why);
+    const bool reals = field->kind == VIEW_KIND_REALS;
+    if (cJSON_IsArray(item) && (reals || field->kind == VIEW_KIND_SIZES)) {
+        KERN_TRY(check_list(item, field, err));
+        status = reals ? read_reals(s, field, item, &why) : read_sizes(s, field, item, &why);
     } else if (cJSON_IsBool(item) && field->kind == VIEW_KIND_FLAG) {
         status = view_settings_set(s, field, cJSON_IsTrue(item) ? "on" : "off", &why);
-    } else if (cJSON_IsString(item) && takes_text(field)) {
+    } else if (cJSON_IsString(item) && takes_text(field, item->valuestring)) {
         status = view_settings_set(s, field, item->valuestring, &why);
     } else if (cJSON_IsNumber(item) && takes_number(field)) {
         number_text(item, field, text);
         status = view_settings_set(s, field, text, &why);
     } else {
-        return raise_kind(item, field->name, err);
+        return raise_kind(item, field, err);
     }
-    return status == KERN_OK ? status
-                             : kern_raise(err, KERN_BAD_INPUT, "key \"%s\" of the session: %s",
-                                          field->name, why.text);
+    return raise_in_key(status, field, &why, err);
 }
 
 /* Settings that came later than the session's version keep their defaults, which change nothing. */
@@ -309,7 +396,14 @@ static kern_status read_zero(view_session *session, const cJSON *object, kern_er
             return kern_raise(err, KERN_BAD_INPUT, "key \"%.60s\" of the session is not known",
                               item->string);
         }
-        KERN_TRY(read_item(&session->settings, field, item, err));
+        if (cJSON_IsString(item) && strcmp(field->name, "token") == 0) {
+            kern_error why = {0};
+            const kern_status status =
+                view_settings_set(&session->settings, field, item->valuestring, &why);
+            KERN_TRY(raise_in_key(status, field, &why, err));
+        } else {
+            KERN_TRY(read_item(&session->settings, field, item, err));
+        }
     }
     return KERN_OK;
 }

@@ -114,6 +114,14 @@ const view_field *view_field_at(size_t i); /* NULL behind the last */
 /* '-' and '_' in names are the same. KERN_INVALID_ARGUMENT names close settings. */
 kern_status view_field_find(const view_field **out, const char *name, kern_error *err);
 
+/* What view_settings_set takes, in words that go on from "accepted are". */
+enum { VIEW_ACCEPTED = 256 };
+void view_field_accepted(const view_field *field, char out[VIEW_ACCEPTED]);
+/* Whether low and high count. */
+bool view_field_has_limits(const view_field *field);
+/* The one that is a low and a high end of each axis. */
+bool view_field_is_range(const view_field *field);
+
 void view_settings_defaults(view_settings *s);
 
 /* Reads a value as a user writes it; of `range` one number, half the width around the centre, is
@@ -127,6 +135,11 @@ kern_status view_settings_set_reals(view_settings *s, const view_field *field, c
 const size_t *view_settings_sizes(const view_settings *s, const view_field *field, size_t *n);
 /* Puts a number into SIZES, or takes it out. KERN_INVALID_ARGUMENT when there are too many. */
 kern_status view_settings_toggle_size(view_settings *s, const view_field *field, size_t value,
+                                      kern_error *err);
+
+/* Sets SIZES to all tokens of a prompt of so many but the chosen one. KERN_INVALID_ARGUMENT when
+ * there are none or too many. */
+kern_status view_settings_take_others(view_settings *s, const view_field *field, size_t tokens,
                                       kern_error *err);
 
 /* Those that count now; *n is how many. */

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLAIN_RANGE = 4, ACCEPTED = 256 };
+enum { PLAIN_RANGE = 4 };
 
 /* Height over width of the part of the plane that is drawn. */
 #define ASPECT 0.625
@@ -35,94 +35,15 @@ static size_t *count_of(view_settings *s, const view_field *field)
     return (size_t *)(void *)((char *)s + field->n_offset);
 }
 
-/* ---- What is accepted ------------------------------------------------------------------------ */
-
-/* The one that is a low and a high end of each axis. */
-static bool is_range(const view_field *field)
-{
-    return field->offset == offsetof(view_settings, range);
-}
-
-static bool has_limits(const view_field *field)
-{
-    return field->low < field->high;
-}
-
-static void append(char out[ACCEPTED], const char *before, const char *word)
-{
-    const size_t used = strlen(out);
-    (void)snprintf(out + used, ACCEPTED - used, "%s%s", before, word);
-}
-
-/* "auto, flat and sphere". */
-static void list_words(const view_field *field, char out[ACCEPTED])
-{
-    int i = 0;
-    out[0] = '\0';
-    if (field->special != NULL) {
-        append(out, "", field->special);
-    }
-    for (; field->word(i) != NULL; i++) {
-        const bool first = i == 0 && field->special == NULL;
-        append(out, first ? "" : field->word(i + 1) == NULL ? " and " : ", ", field->word(i));
-    }
-}
-
-static void describe_numbers(const view_field *field, char out[ACCEPTED])
-{
-    const char *also = field->special != NULL ? field->special : "";
-    const char *joined = field->special != NULL ? ", and " : "";
-    const bool whole = field->kind == VIEW_KIND_SIZE || field->kind == VIEW_KIND_U64;
-    const char *numbers = whole ? "whole numbers" : "numbers";
-    if (has_limits(field)) {
-        (void)snprintf(out, ACCEPTED, "%s from %.12g to %.12g%s%s", numbers, field->low,
-                       field->high, joined, also);
-    } else {
-        (void)snprintf(out, ACCEPTED, "%s%s%s", numbers, joined, also);
-    }
-}
-
-static void describe_reals(const view_field *field, char out[ACCEPTED])
-{
-    const bool special = field->special != NULL;
-    const int n = snprintf(out, ACCEPTED, "%s%s%s%zu numbers separated by commas",
-                           special ? field->special : "", special ? " and " : "",
-                           field->n_offset != 0 ? "up to " : "", field->count);
-    if (has_limits(field) && n > 0 && n < ACCEPTED) {
-        (void)snprintf(out + n, ACCEPTED - (size_t)n, ", each from %.12g to %.12g", field->low,
-                       field->high);
-    }
-}
-
 static kern_status refuse(const view_field *field, const char *text, kern_error *err)
 {
-    char accepted[ACCEPTED];
-    switch (field->kind) {
-    case VIEW_KIND_WORD:
-        list_words(field, accepted);
-        return kern_raise(err, KERN_INVALID_ARGUMENT, "\"%.40s\" is no %s; accepted are %s", text,
-                          field->name, accepted);
-    case VIEW_KIND_FLAG:
-        (void)snprintf(accepted, sizeof accepted, "on and off");
-        break;
-    case VIEW_KIND_TEXT:
-        (void)snprintf(accepted, sizeof accepted, "texts in UTF-8 of at most %d bytes",
-                       VIEW_TEXT - 1);
-        break;
-    case VIEW_KIND_REALS:
-        describe_reals(field, accepted);
-        break;
-    case VIEW_KIND_SIZES:
-        (void)snprintf(accepted, sizeof accepted,
-                       "%s and up to %zu whole numbers up to %.12g separated by commas",
-                       field->special, field->count, field->high);
-        break;
-    default:
-        describe_numbers(field, accepted);
-        break;
-    }
-    return kern_raise(err, KERN_INVALID_ARGUMENT, "%s is \"%.40s\"; accepted are %s", field->name,
-                      text, accepted);
+    char accepted[VIEW_ACCEPTED];
+    view_field_accepted(field, accepted);
+    return field->kind == VIEW_KIND_WORD
+               ? kern_raise(err, KERN_INVALID_ARGUMENT, "\"%.40s\" is no %s; accepted are %s", text,
+                            field->name, accepted)
+               : kern_raise(err, KERN_INVALID_ARGUMENT, "%s is \"%.40s\"; accepted are %s",
+                            field->name, text, accepted);
 }
 
 /* ---- Checks ---------------------------------------------------------------------------------- */
@@ -130,7 +51,8 @@ static kern_status refuse(const view_field *field, const char *text, kern_error 
 static kern_status check_real(const view_field *field, double value, kern_error *err)
 {
     char text[MODEL_JSON_NUMBER];
-    if (isfinite(value) && (!has_limits(field) || (value >= field->low && value <= field->high))) {
+    if (isfinite(value) &&
+        (!view_field_has_limits(field) || (value >= field->low && value <= field->high))) {
         return KERN_OK;
     }
     if (!model_json_format_real(text, value)) {
@@ -142,7 +64,8 @@ static kern_status check_real(const view_field *field, double value, kern_error 
 static kern_status check_size(const view_field *field, size_t value, kern_error *err)
 {
     char text[MODEL_JSON_NUMBER];
-    if (!has_limits(field) || ((double)value >= field->low && (double)value <= field->high)) {
+    if (!view_field_has_limits(field) ||
+        ((double)value >= field->low && (double)value <= field->high)) {
         return KERN_OK;
     }
     (void)snprintf(text, sizeof text, "%zu", value);
@@ -163,14 +86,15 @@ kern_status view_settings_set_reals(view_settings *s, const view_field *field, c
     double *own = member(s, field);
     const bool pairs = field->n_offset != 0;
     if (pairs ? n > field->count || n % 2 != 0 : n != field->count) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT, "%s has %zu numbers; accepted are %s%zu",
-                          field->name, n, pairs ? "an even number of them up to " : "",
-                          field->count);
+        char accepted[VIEW_ACCEPTED];
+        view_field_accepted(field, accepted);
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "%s has %zu number%s; accepted are %s",
+                          field->name, n, n == 1 ? "" : "s", accepted);
     }
     for (size_t i = 0; i < n; i++) {
         KERN_TRY(check_real(field, values[i], err));
     }
-    if (is_range(field) && !is_ordered(values)) {
+    if (view_field_is_range(field) && !is_ordered(values)) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "%s goes from %g to %g and from %g to %g; each must grow", field->name,
                           values[0], values[1], values[2], values[3]);
@@ -266,7 +190,7 @@ static kern_status set_reals(view_settings *s, const view_field *field, const ch
         return refuse(field, text, err);
     }
     kern_status status;
-    if (n == 1 && is_range(field)) {
+    if (n == 1 && view_field_is_range(field)) {
         const double half = values[0];
         const double range[] = {-half, half, -ASPECT * half, ASPECT * half};
         status = half > 0.0 ? view_settings_set_reals(s, field, range, PLAIN_RANGE, err)
@@ -352,6 +276,30 @@ kern_status view_settings_toggle_size(view_settings *s, const view_field *field,
     }
     KERN_TRY(check_size(field, value, err));
     return insert_size(s, field, value) ? KERN_OK : too_many(field, err);
+}
+
+kern_status view_settings_take_others(view_settings *s, const view_field *field, size_t tokens,
+                                      kern_error *err)
+{
+    view_settings next = *s;
+    const size_t others = s->token < tokens ? tokens - 1 : tokens;
+    if (others == 0) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "there is no token but the chosen one");
+    }
+    if (others > field->count) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "%s is \"all\", which is %zu tokens of this prompt; accepted are at most "
+                          "%zu, written out as 0,1,2",
+                          field->name, others, field->count);
+    }
+    clear_sizes(&next, field);
+    for (size_t i = 0; i < tokens; i++) {
+        if (i != s->token) {
+            (void)insert_size(&next, field, i);
+        }
+    }
+    *s = next;
+    return KERN_OK;
 }
 
 static kern_status set_real(view_settings *s, const view_field *field, const char *text,
