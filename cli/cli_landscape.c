@@ -12,16 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-kern_status cli_landscape_raise(kern_status status, const kern_error *why, kern_error *err)
-{
-    const size_t n = strcspn(why->text, " :");
-    char name[64];
-    const view_field *field;
-    (void)snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : 0), why->text);
-    const bool option = view_field_find(&field, name, NULL) == KERN_OK;
-    return kern_raise(err, status, "%s%s", option ? "--" : "", why->text);
-}
-
 static bool is_cancelled(void *context)
 {
     (void)context;
@@ -61,13 +51,14 @@ static kern_status check_layers(const cli_landscape_job *l, const cli_call *call
 static kern_status draw_field(cli_landscape_job *l, kern_error *err)
 {
     cli_progress progress;
+    kern_error why = {0};
     const view_grain grain = {.columns = l->view.columns, .workers = l->s->threads};
     cli_progress_start(&progress, "row", 0, (5 * grain.columns + 4) / 8, "samples",
                        (double)grain.columns);
     const kern_status status =
-        view_picture_create(&l->picture, l->landscape, &grain, cli_run_watch, &progress, err);
+        view_picture_create(&l->picture, l->landscape, &grain, cli_run_watch, &progress, &why);
     cli_progress_finish(&progress);
-    return status;
+    return status == KERN_OK ? status : cli_landscape_raise(status, &why, err);
 }
 
 static kern_status compute(cli_landscape_job *l, const cli_call *call, const char *sha256,
@@ -78,6 +69,7 @@ static kern_status compute(cli_landscape_job *l, const cli_call *call, const cha
     if (status == KERN_OK) {
         KERN_TRY(check_layers(l, call, err));
         KERN_TRY(check_model(l, sha256, err));
+        KERN_TRY(cli_landscape_settle(&l->view, call, l->s, l->subject->n, err));
         if (l->view.panels > 1) {
             return cli_landscape_panels(l, is_cancelled, err);
         }

@@ -7,7 +7,6 @@
 
 #include "cli/cli_commands.h"
 #include "kernels/kern_parallel.h"
-#include "viz/view/view_session.h"
 #include "viz/viz_export_limits.h"
 #include "viz/viz_scene.h"
 
@@ -59,8 +58,6 @@ SETTING(at)
 SETTING(axes)
 SETTING(range)
 SETTING(seeds)
-SETTING(also)
-SETTING(held)
 SETTING(map)
 SETTING(mode)
 SETTING(sublayer)
@@ -69,6 +66,38 @@ SETTING(sublayer)
 static kern_status parse_part(void *member, const char *value, kern_error *err)
 {
     return parse_sublayer(member, strcmp(value, "ffn") == 0 ? "mlp" : value, err);
+}
+
+/* Tokens by their numbers, or all but the chosen one, which the prompt says. */
+static kern_status read_tokens(cli_landscape_settings *s, const char *name, bool *all,
+                               const char *value, kern_error *err)
+{
+    *all = strcmp(value, "all") == 0;
+    return read_setting(&s->view, name, *all ? "none" : value, err);
+}
+
+static kern_status parse_held(void *settings, const char *value, kern_error *err)
+{
+    cli_landscape_settings *s = settings;
+    return read_tokens(s, "held", &s->held_all, value, err);
+}
+
+static kern_status parse_also(void *settings, const char *value, kern_error *err)
+{
+    cli_landscape_settings *s = settings;
+    return read_tokens(s, "also", &s->also_all, value, err);
+}
+
+static void show_held(const void *settings, char out[CLI_VALUE_TEXT])
+{
+    const cli_landscape_settings *s = settings;
+    show_setting(&s->view, "held", out);
+}
+
+static void show_also(const void *settings, char out[CLI_VALUE_TEXT])
+{
+    const cli_landscape_settings *s = settings;
+    show_setting(&s->view, "also", out);
 }
 
 static void defaults(void *settings)
@@ -84,6 +113,8 @@ static void defaults(void *settings)
 
 #define PLACE(member) .offset = offsetof(cli_landscape_settings, member)
 #define WORD(id)      .kind = CLI_WORD, PLACE(view), .parse = parse_##id, .show = show_##id
+/* Of the whole of the settings. */
+#define TOKENS(id) .kind = CLI_WORD, .offset = 0, .parse = parse_##id, .show = show_##id
 
 static const cli_option options[] = {
     {.name = "RUN",
@@ -122,9 +153,9 @@ static const cli_option options[] = {
     {.kind = CLI_HEADING, .help = "The plane"},
     {.name = "also",
      .value = "B,C,...",
-     WORD(also),
+     TOKENS(also),
      .help = "tokens whose trajectories are drawn too, at their nearest places of the token's "
-             "plane, 16 at most"},
+             "plane, 16 at most, or all for all others"},
     {.name = "plane",
      .value = "P",
      WORD(plane),
@@ -206,8 +237,9 @@ static const cli_option options[] = {
      .help = "follow the token alone, with the others held where they are held in the field"},
     {.name = "held",
      .value = "B,C,...",
-     WORD(held),
-     .help = "tokens that stay at their state of the centre while the others move, 16 at most"},
+     TOKENS(held),
+     .help = "tokens that stay at their state of the centre while the others move, 16 at most, or "
+             "all for all but the chosen one"},
     {.name = "rate",
      .value = "R",
      .kind = CLI_REAL,
@@ -324,94 +356,6 @@ static const cli_option options[] = {
      PLACE(field),
      .help = "with --json: also the energies, row by row from below"},
 };
-
-/* ---- What they say together ------------------------------------------------------------------ */
-
-/* Settings given by name take the place of the session's. */
-static kern_status take_given(view_settings *out, const cli_call *call,
-                              const cli_landscape_settings *s, kern_error *err)
-{
-    const view_field *field;
-    char text[VIEW_TEXT];
-    for (size_t i = 0; (field = view_field_at(i)) != NULL; i++) {
-        if (cli_args_given(call, field->name)) {
-            view_settings_show(&s->view, field, text);
-            KERN_TRY(view_settings_set(out, field, text, err));
-        }
-    }
-    return s->run == NULL ? KERN_OK : read_setting(out, "run", s->run, err);
-}
-
-/* What a session has is required without one. */
-static kern_status check_given(const cli_call *call, const cli_landscape_settings *s,
-                               kern_error *err)
-{
-    static const char *const needed[] = {"prompt", "token"};
-    if (s->run == NULL) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "RUN is missing: folder written by basin train, or a file of weights; "
-                          "--from has one");
-    }
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-        if (!cli_args_given(call, needed[i])) {
-            return kern_raise(err, KERN_INVALID_ARGUMENT, "--%s is missing: %s", needed[i],
-                              cli_args_find(call->command, needed[i], strlen(needed[i]))->help);
-        }
-    }
-    return KERN_OK;
-}
-
-/* Options that belong to another one. */
-static kern_status check_owned(const cli_call *call, const view_settings *view, kern_error *err)
-{
-    static const struct {
-        const char *option;
-        const char *plane;
-    } owned[] = {{"with", "tokens"}, {"axes", "custom"}, {"oblique", "custom"}};
-    char plane[CLI_VALUE_TEXT];
-    show_plane(view, plane);
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) {
-        if (cli_args_given(call, owned[i].option) && strcmp(plane, owned[i].plane) != 0) {
-            return kern_raise(err, KERN_INVALID_ARGUMENT, "--%s belongs to --plane %s, not to %s",
-                              owned[i].option, owned[i].plane, plane);
-        }
-    }
-    if (cli_args_given(call, "field") && !cli_args_given(call, "json")) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT, "--field is about what --json prints");
-    }
-    if (cli_args_given(call, "changed-model") && !cli_args_given(call, "from")) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT, "--changed-model is about --from");
-    }
-    return view->low <= view->high
-               ? KERN_OK
-               : kern_raise(err, KERN_INVALID_ARGUMENT,
-                            "--low is %g and --high is %g; accepted is a low end below the high "
-                            "one",
-                            view->low, view->high);
-}
-
-kern_status cli_landscape_read(view_settings *out, char sha256[65], const cli_call *call,
-                               const cli_landscape_settings *s, kern_error *err)
-{
-    sha256[0] = '\0';
-    view_settings_defaults(out);
-    if (s->from == NULL) {
-        KERN_TRY(check_given(call, s, err));
-    } else {
-        view_session session;
-        KERN_TRY(view_session_load(&session, s->from, err));
-        *out = session.settings;
-        (void)snprintf(sha256, 65, "%s", session.model_sha256);
-    }
-    KERN_TRY(take_given(out, call, s, err));
-    if (out->run[0] == '\0') {
-        return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "RUN is missing: %s is of a bundled model and does not say where that "
-                          "lies",
-                          s->from != NULL ? s->from : "the command line");
-    }
-    return check_owned(call, out, err);
-}
 
 const cli_command cli_landscape = {
     .name = "landscape",

@@ -3,12 +3,27 @@
 
 #include "cli/cli_progress.h"
 #include "cli/cli_signal.h"
+#include "synthetic/syn_gp_model.h"
 
 #include <math.h>
 
+/* A model of basin gp is told as what it is. */
+static kern_status raise_unread(const char *path, kern_status status, const kern_error *why,
+                                kern_error *err)
+{
+    return syn_gp_model_is(path)
+               ? kern_raise(err, KERN_BAD_INPUT,
+                            "'%s' holds a model of Gaussian processes, and this command reads "
+                            "models of tokens; basin landscape and basin view read that file",
+                            path)
+               : kern_raise(err, status, "%s", why->text);
+}
+
 kern_status cli_run_open(cli_run *r, const char *path, const kern_backend *backend, kern_error *err)
 {
-    return model_run_open_init(r, path, backend, err);
+    kern_error why = {0};
+    const kern_status status = model_run_open_init(r, path, backend, &why);
+    return status == KERN_OK ? status : raise_unread(path, status, &why, err);
 }
 
 void cli_run_fini(cli_run *r)

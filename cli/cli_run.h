@@ -10,7 +10,8 @@
 /* Zero-initialise; release with cli_run_fini. */
 typedef model_run_open cli_run;
 
-/* As model_run_open_init and model_run_open_fini. */
+/* As model_run_open_init and model_run_open_fini; KERN_BAD_INPUT for a model of basin gp, which
+ * basin landscape and basin view read. */
 kern_status cli_run_open(cli_run *r, const char *path, const kern_backend *backend,
                          kern_error *err);
 void cli_run_fini(cli_run *r);

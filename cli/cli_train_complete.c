@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a new run is, from what was given for it.
+ * What a run is, from what was given for it: a new one, and one that goes on.
  */
 #include "cli/cli_train_options.h"
 #include "kernels/kern_size.h"
 
 #include <math.h>
 #include <string.h>
+
+/* ---- A new run --------------------------------------------------------------------------- */
 
 /* Owners of options: who has them, and how a model is seen to be one. */
 static bool is_nrgpt(const model_config *c)
@@ -148,6 +150,76 @@ kern_status cli_train_complete(cli_train_settings *s, const cli_call *call, kern
         s->config.block_size = s->training.window;
     } else if (!cli_args_given(call, "window")) {
         s->training.window = s->config.block_size;
+    }
+    return KERN_OK;
+}
+
+/* ---- A run that goes on ------------------------------------------------------------------ */
+
+#define AT(member) offsetof(cli_train_settings, member)
+
+static bool in_member(size_t offset, size_t member, size_t size)
+{
+    return offset >= member && offset < member + size;
+}
+
+/* Part of the recipe that a run cannot change on its way. The number of steps, and how work is
+ * split, are judged when the checkpoint is read. */
+static bool is_fixed(const cli_option *option)
+{
+    const size_t offset = option->offset;
+    if (option->kind == CLI_HEADING || offset == AT(training.schedule.total) ||
+        offset == AT(training.threads) || offset == AT(training.micro_batch)) {
+        return false;
+    }
+    return in_member(offset, AT(config), sizeof(model_config)) ||
+           in_member(offset, AT(beta), sizeof(cli_beta)) ||
+           in_member(offset, AT(parts), sizeof(cli_layer_parts)) ||
+           in_member(offset, AT(training), sizeof(model_training));
+}
+
+/* What stood on the command line says what the run has. */
+static kern_status check_same(const cli_train_settings *s, const cli_train_settings *old,
+                              const cli_call *call, kern_error *err)
+{
+    const cli_option *options = call->command->options;
+    for (size_t i = 0; i < call->command->n_options; i++) {
+        char now[CLI_VALUE_TEXT];
+        char then[CLI_VALUE_TEXT];
+        if (!call->given[i] || !is_fixed(&options[i])) {
+            continue;
+        }
+        cli_args_show(&options[i], s, now);
+        cli_args_show(&options[i], old, then);
+        if (strcmp(now, then) != 0) {
+            return kern_raise(err, KERN_INVALID_ARGUMENT,
+                              "--%s is %s, but the run to be resumed has %s; leave the option out",
+                              options[i].name, now, then);
+        }
+    }
+    return KERN_OK;
+}
+
+kern_status cli_train_adopt(cli_train_settings *s, const cli_call *call, const model_run *run,
+                            kern_error *err)
+{
+    cli_train_settings old = *s;
+    const model_training asked = s->training;
+    old.config = run->config;
+    old.training = run->training;
+    old.beta = (cli_beta){.value = run->config.beta};
+    old.parts = (cli_layer_parts){run->config.attn, run->config.ffn};
+    s->beta = (cli_beta){.value = cli_train_beta(&s->beta, run->config.n_embed)};
+    KERN_TRY(check_same(s, &old, call, err));
+    *s = old;
+    if (cli_args_given(call, "steps")) {
+        s->training.schedule.total = asked.schedule.total;
+    }
+    if (cli_args_given(call, "threads")) {
+        s->training.threads = asked.threads;
+    }
+    if (cli_args_given(call, "micro-batch")) {
+        s->training.micro_batch = asked.micro_batch;
     }
     return KERN_OK;
 }

@@ -325,65 +325,6 @@ static void defaults(void *settings)
     s->beta.value = s->config.beta;
 }
 
-/* ---- A run that goes on ------------------------------------------------------------------ */
-
-static bool in_member(size_t offset, size_t member, size_t size)
-{
-    return offset >= member && offset < member + size;
-}
-
-/* Part of the recipe that a run cannot change on its way. The number of steps, and how work is
- * split, are judged when the checkpoint is read. */
-static bool is_fixed(const cli_option *option)
-{
-    const size_t offset = option->offset;
-    if (option->kind == CLI_HEADING || offset == (AT_SCHEDULE(total)) ||
-        offset == (AT_TRAINING(threads)) || offset == (AT_TRAINING(micro_batch))) {
-        return false;
-    }
-    return in_member(offset, AT(config), sizeof(model_config)) ||
-           in_member(offset, AT(beta), sizeof(cli_beta)) ||
-           in_member(offset, AT(parts), sizeof(cli_layer_parts)) ||
-           in_member(offset, AT(training), sizeof(model_training));
-}
-
-kern_status cli_train_adopt(cli_train_settings *s, const cli_call *call, const model_run *run,
-                            kern_error *err)
-{
-    cli_train_settings old = *s;
-    const model_training asked = s->training;
-    old.config = run->config;
-    old.training = run->training;
-    old.beta = (cli_beta){.value = run->config.beta};
-    old.parts = (cli_layer_parts){run->config.attn, run->config.ffn};
-    s->beta = (cli_beta){.value = cli_train_beta(&s->beta, run->config.n_embed)};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        char now[CLI_VALUE_TEXT];
-        char then[CLI_VALUE_TEXT];
-        if (!call->given[i] || !is_fixed(&options[i])) {
-            continue;
-        }
-        cli_args_show(&options[i], s, now);
-        cli_args_show(&options[i], &old, then);
-        if (strcmp(now, then) != 0) {
-            return kern_raise(err, KERN_INVALID_ARGUMENT,
-                              "--%s is %s, but the run to be resumed has %s; leave the option out",
-                              options[i].name, now, then);
-        }
-    }
-    *s = old;
-    if (cli_args_given(call, "steps")) {
-        s->training.schedule.total = asked.schedule.total;
-    }
-    if (cli_args_given(call, "threads")) {
-        s->training.threads = asked.threads;
-    }
-    if (cli_args_given(call, "micro-batch")) {
-        s->training.micro_batch = asked.micro_batch;
-    }
-    return KERN_OK;
-}
-
 const cli_command cli_train = {
     .name = "train",
     .purpose = "trains a model on token data",

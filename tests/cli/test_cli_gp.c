@@ -102,6 +102,62 @@ static void test_interrupt(void **state)
     assert_int_not_equal(access(in("i/gp-1-cem-t1-l1-s1.json"), R_OK), 0);
 }
 
+/* What the interrupted run left is a model of points: a command that reads models of tokens says
+ * so, and one that is given the folder around the file names the file. */
+static void test_other_commands(void **state)
+{
+    char path[TEST_PATH];
+    char linked[TEST_PATH];
+    (void)state;
+    (void)test_path(path, "i/gp-1-cem-t1-l1-s1.safetensors");
+    assert_int_equal(mkdir(in("folder"), 0755), 0);
+    assert_int_equal(symlink(path, test_path(linked, "folder/model.safetensors")), 0);
+    program_expect(2, "trace", path, "--prompt", "1", "--out", in("t.h5"), NULL);
+    program_complained(
+        "s1.safetensors' holds a model of Gaussian processes, and this command reads "
+        "models of tokens; basin landscape and basin view read that file");
+    program_expect(2, "trace", in("folder"), "--prompt", "1", "--out", in("t.h5"), NULL);
+    program_complained("config.json' does not exist; name the file of weights in it, '");
+    program_expect(2, "landscape", in("folder"), "--prompt", "1:4", "--token", "2", "--out",
+                   in("f.csv"), NULL);
+    program_complained("config.json' does not exist; name the file of weights in it, '");
+    program_expect(0, "landscape", linked, "--prompt", "1:4", "--token", "2", "--columns", "8",
+                   "--out", in("f.csv"), NULL);
+    program_expect(2, "info", in("nowhere"), NULL);
+    assert_null(strstr(program_err, "name the file"));
+}
+
+/* A trained step size, which three steps of a tiny rate have hardly moved from its start. */
+static void test_info(void **state)
+{
+    char path[TEST_PATH];
+    size_t found = 0;
+    (void)state;
+    program_expect(0, "gp", TINY, "--arms", "cem", "--hist", "fixed", "--learned-eta", "--eta",
+                   "0.375", "--lr", "1e-7", "--out", in("eta"), NULL);
+    (void)test_path(path, "eta/gp-1-cem-fixed-t2-l1-s1.safetensors");
+    program_expect(0, "info", path, "--json", NULL);
+    cJSON *object = program_json();
+    assert_word(object, "family", "cem");
+    assert_word(member(object, "data"), "task", "gp-1");
+    assert_true(number(object, "steps") == 5);
+    const cJSON *tensors = member(object, "tensors");
+    for (const cJSON *item = tensors->child; item != NULL; item = item->next) {
+        const char *name = member(item, "name")->valuestring;
+        const bool scalar = number(item, "parameters") == 1;
+        assert_true(scalar == (cJSON_GetObjectItemCaseSensitive(item, "value") != NULL));
+        if (strcmp(name, "layers.0.attn.eta") == 0 || strcmp(name, "layers.0.mlp.eta") == 0) {
+            assert_near(number(item, "value"), 0.375, 1e-5);
+            found++;
+        }
+    }
+    assert_int_equal(found, 2);
+    cJSON_Delete(object);
+    program_expect(0, "info", path, NULL);
+    assert_non_null(strstr(program_out, "data     Gaussian process gp-1: "));
+    assert_non_null(strstr(program_out, "  = 0.375\n"));
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -149,9 +205,10 @@ static void test_broken_arm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),     cmocka_unit_test(test_files),
-        cmocka_unit_test(test_quick),    cmocka_unit_test(test_interrupt),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_broken_arm),
+        cmocka_unit_test(test_rows),           cmocka_unit_test(test_files),
+        cmocka_unit_test(test_quick),          cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_other_commands), cmocka_unit_test(test_info),
+        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_broken_arm),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

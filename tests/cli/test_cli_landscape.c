@@ -131,6 +131,9 @@ static void test_charts(void **state)
     program_expect(2, LANDSCAPE, "--token", "4", "--chart", "orthographic", "--seeds", "1,1",
                    "--out", in("none.pdf"), NULL);
     program_complained("outside of the orthographic chart");
+    program_expect(2, LANDSCAPE, "--token", "4", "--chart", "orthographic", "--range", "1000",
+                   "--out", in("none.pdf"), NULL);
+    program_complained("--range is too wide: its samples are 89.29 apart and none is on the");
 }
 
 /* The centre is the middle state by default, and then the plane goes through the first and the
@@ -249,6 +252,26 @@ static void test_other_tokens(void **state)
         strstr(program_out, "The field holds the other tokens where they are at step 1;"));
     assert_null(strstr(program_out, "has no effect"));
 #undef OTHERS
+}
+
+/* All others of the prompt, as the window's commands of the same name have it. */
+static void test_all_others(void **state)
+{
+    (void)state;
+    program_expect(0, LANDSCAPE, "--token", "2", "--also", "all", "--held", "3", "--held", "all",
+                   "--out", in("f.csv"), NULL);
+    program_expect(0, LANDSCAPE, "--token", "2", "--also", "0,1,3,4,5,6", "--held", "0,1,3,4,5,6",
+                   "--out", in("g.csv"), NULL);
+    assert_true(same_files(in("f.csv"), in("g.csv")));
+    program_expect(0, "landscape", "--from", in("f.csv"), "--held", "all", "--held", "1", "--out",
+                   in("g.csv"), "--json", NULL);
+    cJSON *object = program_json();
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(object, "held")), 1);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(object, "also")), 6);
+    cJSON_Delete(object);
+    program_expect(2, LANDSCAPE, "--token", "all", "--held", "all", "--out", in("none.csv"), NULL);
+    program_complained("--held has all 7 tokens of the prompt, and then nothing moves");
+    assert_int_not_equal(access(in("none.csv"), F_OK), 0);
 }
 
 /* What changes nothing is said. */
@@ -465,6 +488,36 @@ static void test_panel_files(void **state)
     program_expect(0, "landscape", "--from", in("p.pdf"), "--panels", "1", "--out", in("q.csv"),
                    NULL);
     assert_non_null(strstr(program_out, "axis 1: relative random direction 1"));
+}
+
+/* A session of the window may ask for panels that its plane has not: drawn is what the window
+ * shows and exports. Panels that the command line asks for stay refused. */
+static void test_panels_of_a_session(void **state)
+{
+    char save[TEST_PATH + 8];
+    char export[TEST_PATH + 8];
+    (void)state;
+    (void)snprintf(save, sizeof save, "save %s", in("s.json"));
+    (void)snprintf(export, sizeof export, "export %s", in("p.csv"));
+    program_expect(0, "view", in("nrgpt"), "--prompt", PROMPT, "--token", "4", "--set",
+                   "columns=24", "--set", "panels=4", "--no-window", "--exec", save, NULL);
+    program_expect(0, "view", "--from", in("s.json"), "--no-window", "--exec", export, NULL);
+    program_expect(0, "landscape", "--from", in("s.json"), "--out", in("q.csv"), NULL);
+    assert_non_null(strstr(program_err, "one plane is drawn, as basin view does: panels is 4 and "
+                                        "plane is pca; accepted are planes of random directions"));
+    assert_true(same_files(in("p.csv"), in("q.csv")));
+    program_expect(2, "landscape", "--from", in("s.json"), "--panels", "4", "--out", in("none.pdf"),
+                   NULL);
+    program_complained("--panels is 4 and plane is pca; accepted are planes of random directions");
+    /* The plane that it needs, and what one plane alone has. */
+    program_expect(0, "landscape", "--from", in("s.json"), "--plane", "random", "--out",
+                   in("q.csv"), NULL);
+    assert_non_null(strstr(program_out, "on 4 planes"));
+    assert_string_equal(program_err, "");
+    program_expect(0, "landscape", "--from", in("q.csv"), "--mode", "surface", "--out", in("f.csv"),
+                   NULL);
+    assert_non_null(strstr(program_err, "one plane is drawn, as basin view does: mode is about"));
+    assert_int_not_equal(access(in("none.pdf"), F_OK), 0);
 }
 
 static void test_panel_refusals(void **state)
@@ -691,6 +744,7 @@ int main(void)
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_other_tokens),
+        cmocka_unit_test(test_all_others),
         cmocka_unit_test(test_idle),
         cmocka_unit_test(test_custom_axes),
         cmocka_unit_test(test_bench),
@@ -700,6 +754,7 @@ int main(void)
         cmocka_unit_test(test_every_setting),
         cmocka_unit_test(test_panels),
         cmocka_unit_test(test_panel_files),
+        cmocka_unit_test(test_panels_of_a_session),
         cmocka_unit_test(test_panel_refusals),
         cmocka_unit_test(test_bad_output),
         cmocka_unit_test(test_output),
