@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "kernels/kern_blas.h"
+#include "tests/viz/view_test_set.h"
 #include "viz/view/view_basins.h"
 #include "viz/view/view_panels.h"
 #include "viz/view/view_picture.h"
@@ -22,16 +23,6 @@
 
 /* An NRGPT behind RMSNorm, with a reduced form. */
 #define RUN BASIN_SOURCE_DIR "/tests/vectors/rms-ff1-strict.safetensors"
-
-static void set(view_settings *s, const char *name, const char *value)
-{
-    const view_field *field = NULL;
-    kern_error err = {0};
-    assert_int_equal(view_field_find(&field, name, &err), KERN_OK);
-    if (view_settings_set(s, field, value, &err) != KERN_OK) {
-        fail_msg("%s", err.text);
-    }
-}
 
 static view_settings settings_of(const char *token, const char *chart)
 {

@@ -12,6 +12,7 @@
 
 #include "dyn/dyn_chart.h"
 #include "kernels/kern_blas.h"
+#include "tests/viz/view_test_set.h"
 #include "viz/view/view_picture.h"
 
 #include <math.h>
@@ -22,16 +23,6 @@
 #define WHOLE   BASIN_SOURCE_DIR "/tests/vectors/relu-ff2.safetensors" /* no reduced form */
 
 enum { TOKENS = 5, COLUMNS = 24 };
-
-static void set(view_settings *s, const char *name, const char *value)
-{
-    const view_field *field = NULL;
-    kern_error err = {0};
-    assert_int_equal(view_field_find(&field, name, &err), KERN_OK);
-    if (view_settings_set(s, field, value, &err) != KERN_OK) {
-        fail_msg("%s", err.text);
-    }
-}
 
 static view_settings settings_of(const char *run)
 {

@@ -12,6 +12,7 @@
 
 #include "models/model_file.h"
 #include "tests/models/model_test_folder.h"
+#include "tests/viz/view_test_set.h"
 #include "viz/view/view_panels.h"
 #include "viz/viz_export.h"
 #include "viz/viz_plate.h"
@@ -22,16 +23,6 @@
 #define RUN BASIN_SOURCE_DIR "/assets/listops"
 
 enum { FILE_MOST = 500000, FILE_READ = 1 << 24 };
-
-static void set(view_settings *s, const char *name, const char *value)
-{
-    const view_field *field = NULL;
-    kern_error err = {0};
-    assert_int_equal(view_field_find(&field, name, &err), KERN_OK);
-    if (view_settings_set(s, field, value, &err) != KERN_OK) {
-        fail_msg("%s", err.text);
-    }
-}
 
 static view_settings settings_of(const char *panels)
 {

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/models/model_test_folder.h"
+#include "tests/viz/view_test_set.h"
 #include "viz/view/view_hash.h"
 #include "viz/view/view_session.h"
 
@@ -18,13 +19,6 @@
 #include <string.h>
 
 #define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-
-static void set(view_settings *s, const char *name, const char *value)
-{
-    const view_field *field = NULL;
-    assert_int_equal(view_field_find(&field, name, NULL), KERN_OK);
-    assert_int_equal(view_settings_set(s, field, value, NULL), KERN_OK);
-}
 
 static void write_session(char **text, const view_session *session)
 {

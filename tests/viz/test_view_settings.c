@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "tests/viz/view_test_set.h"
 #include "viz/view/view_settings.h"
 
 #include <stdbool.h>
@@ -23,14 +24,6 @@ static const view_field *find(const char *name)
         fail_msg("%s", err.text);
     }
     return field;
-}
-
-static void set(view_settings *s, const char *name, const char *value)
-{
-    kern_error err = {0};
-    if (view_settings_set(s, find(name), value, &err) != KERN_OK) {
-        fail_msg("%s", err.text);
-    }
 }
 
 static const char *show(const view_settings *s, const char *name)

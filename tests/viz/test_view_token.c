@@ -15,6 +15,7 @@
 #include "dyn/dyn_frozen.h"
 #include "kernels/kern_blas.h"
 #include "models/model_dynamics.h"
+#include "tests/viz/view_test_set.h"
 #include "viz/view/view_basins.h"
 #include "viz/view/view_orbit.h"
 #include "viz/view/view_token.h"
@@ -29,16 +30,6 @@
 #define TURNS   VECTORS "negative-scale-ff.safetensors"
 
 enum { TOKENS = 3, WIDTH_MOST = 8 };
-
-static void set(view_settings *s, const char *name, const char *value)
-{
-    const view_field *field = NULL;
-    kern_error err = {0};
-    assert_int_equal(view_field_find(&field, name, &err), KERN_OK);
-    if (view_settings_set(s, field, value, &err) != KERN_OK) {
-        fail_msg("%s", err.text);
-    }
-}
 
 static view_landscape *make(const char *run, const char *token, const char *rate)
 {
