@@ -6,6 +6,7 @@
 #include "viz/viz_text.h"
 
 #include <cairo-svg.h>
+#include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,36 +15,19 @@
 
 enum { PREFIX = 24, NOTE_ROOM = 2048 };
 
-/* Identifiers in order of appearance; they point into the text being rewritten. */
-typedef struct names {
-    struct {
-        const char *start;
-        size_t length;
-    } * items;
-    size_t count, room;
-    bool failed;
-} names;
-
-static size_t number_of(names *list, const char *start, size_t length)
+/* The number of an identifier: how many others appeared before it. A long trajectory has a clip
+ * path at every marker, hence the table. */
+static size_t number_of(GHashTable *numbers, const char *start, size_t length)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->items[i].length == length && memcmp(list->items[i].start, start, length) == 0) {
-            return i;
-        }
+    char *name = g_strndup(start, length);
+    gpointer number;
+    if (g_hash_table_lookup_extended(numbers, name, NULL, &number)) {
+        g_free(name);
+        return GPOINTER_TO_SIZE(number);
     }
-    if (list->count == list->room) {
-        const size_t room = list->room == 0 ? 64 : 2 * list->room;
-        void *larger = realloc(list->items, room * sizeof *list->items);
-        if (larger == NULL) {
-            list->failed = true;
-            return 0;
-        }
-        list->items = larger;
-        list->room = room;
-    }
-    list->items[list->count].start = start;
-    list->items[list->count].length = length;
-    return list->count++;
+    const size_t next = g_hash_table_size(numbers);
+    (void)g_hash_table_insert(numbers, name, GSIZE_TO_POINTER(next));
+    return next;
 }
 
 /* Bytes of the opening of an identifier or of a reference at `s`, or 0. */
@@ -63,7 +47,7 @@ static size_t opening(const char *s, size_t left)
  * own names differ between two exports of one scene, and they repeat between two figures. */
 static void rename_ids(viz_bytes *out, const viz_bytes *svg, const char *prefix)
 {
-    names list = {0};
+    GHashTable *numbers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     size_t copied = 0;
     for (size_t i = 0; i < svg->size; i++) {
         const size_t n = opening(svg->data + i, svg->size - i);
@@ -76,13 +60,12 @@ static void rename_ids(viz_bytes *out, const viz_bytes *svg, const char *prefix)
             end++;
         }
         viz_bytes_append(out, svg->data + copied, start - copied);
-        viz_bytes_format(out, "%s-%zu", prefix, number_of(&list, svg->data + start, end - start));
+        viz_bytes_format(out, "%s-%zu", prefix, number_of(numbers, svg->data + start, end - start));
         copied = end;
         i = end;
     }
     viz_bytes_append(out, svg->data + copied, svg->size - copied);
-    out->failed = out->failed || list.failed;
-    free(list.items);
+    g_hash_table_destroy(numbers);
 }
 
 /* FNV-1a (Fowler, Noll, Vo), 64 bits. */

@@ -437,6 +437,34 @@ static void test_the_strip_says_of_which_rate(void **state)
     close_desk(&d);
 }
 
+/* Another orbit may be where one was that is gone: what is drawn of it is not kept. */
+static void test_another_orbit_in_the_same_place(void **state)
+{
+    (void)state;
+    desk d = open_desk(view_test_make());
+    view_test_do(d.v, "columns 12");
+    view_test_do(d.v, "orbit on");
+    settle(&d);
+    view_orbit *o = d.v->orbit;
+    const size_t last = o->columns * o->values - 1;
+    for (size_t i = 0; i < last - i; i++) { /* the same values, the other way round */
+        const double a = o->a[i];
+        o->a[i] = o->a[last - i];
+        o->a[last - i] = a;
+    }
+    d.v->n_orbits++;
+    idle(&d);
+    const size_t bytes = (size_t)cairo_image_surface_get_stride(d.image) * HEIGHT;
+    unsigned char *kept = malloc(bytes);
+    assert_non_null(kept);
+    memcpy(kept, cairo_image_surface_get_data(d.image), bytes);
+    view_frame_fini(d.v);
+    idle(&d);
+    assert_memory_equal(kept, cairo_image_surface_get_data(d.image), bytes);
+    free(kept);
+    close_desk(&d);
+}
+
 static const char *hint_at(desk *d, double x, double y)
 {
     const ui_input input = {.x = x, .y = y};
@@ -639,6 +667,7 @@ int main(void)
         cmocka_unit_test(test_the_strip_does_not_depend_on_the_rate),
         cmocka_unit_test(test_creeping_columns_do_not_flatten_the_strip),
         cmocka_unit_test(test_the_strip_says_of_which_rate),
+        cmocka_unit_test(test_another_orbit_in_the_same_place),
         cmocka_unit_test(test_the_pointer_tells_what_it_is_on),
         cmocka_unit_test(test_what_is_kept_is_what_would_be_drawn),
         cmocka_unit_test(test_steps_leave_the_base_alone),

@@ -129,6 +129,8 @@ static void test_kinds(void **state)
     refuses("\"token\":\t5", "\"token\":\ttrue", "key \"token\" of the session is true; accepted");
     refuses("\"seed\":\t\"18446744073709551615\"", "\"seed\":\t\"7\"",
             "key \"seed\" of the session is the text \"7\"; accepted are whole numbers");
+    /* As a number it would become another. */
+    refuses("\"seed\":\t\"18446744073709551615\"", "\"seed\":\t9007199254740993", "seed is \"9.0");
     refuses("\"columns\":\t256", "\"columns\":\tnull",
             "key \"columns\" of the session is null; accepted are whole numbers from 2 to 4096");
     refuses("\"columns\":\t256", "\"columns\":\t{}", "\"columns\" of the session is an object;");

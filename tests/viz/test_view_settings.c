@@ -253,6 +253,7 @@ static void test_refusals(void **state)
         "range has 3 numbers; accepted are auto, one number above 0 (half the width) and 4 numbers "
         "separated by commas (a from, a to, b from, b to), each from -1e+15 to 1e+15");
     refuses("range", "1,0,0,1", "each must grow");
+    refuses("range", "5e-324", "by 1e-300 at least");
     refuses("range", "-1", "range is \"-1\"");
     /* Squares of places beyond overflow behind a norm, and energies would silently be wrong. */
     refuses("range", "1e200", "each from -1e+15 to 1e+15");

@@ -78,8 +78,7 @@ static view_ground_key key_of(const view *v, cairo_t *cr, viz_rect area, double 
     cairo_surface_get_device_scale(cairo_get_target(cr), &sx, &sy);
     if (v->s.mode == VIEW_BASINS && v->basins != NULL) {
         key.basins = v->basins;
-        key.basins_columns = v->basins->lattice.nx;
-        key.basins_open = v->basins->n_unresolved;
+        key.basins_number = v->n_basins;
     }
     key.width = area.w / zoom;
     key.height = area.h / zoom;
@@ -104,7 +103,7 @@ static bool is_wanted(const void *context, const view_ground *g)
     for (size_t i = 0; i < VIEW_CACHE_MAX && !found; i++) {
         found = g->key.picture == v->steps[i];
     }
-    return found && (g->key.basins == NULL || g->key.basins == v->basins);
+    return found && (g->key.basins_number == 0 || g->key.basins_number == v->n_basins);
 }
 
 /* Points of a page's height from which its note is shown below; else it is at the side. */

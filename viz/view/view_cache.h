@@ -16,6 +16,9 @@
 /* What the pointer does on the picture. */
 typedef enum view_tool { VIEW_TOOL_LOOK, VIEW_TOOL_SEED, VIEW_TOOL_TURN, VIEW_TOOLS } view_tool;
 
+/* Numbers that tell what the image of the orbit strip shows. */
+enum { VIEW_STRIP_KEY = 9 };
+
 typedef struct view_cache {
     viz_scene *scene; /* NULL: there is nothing to show, for the reason in `why` */
     size_t step;      /* that it points out */
@@ -33,8 +36,7 @@ typedef struct view_cache {
     double hover[2]; /* place of the plane under the pointer; NaN off the map */
     /* The orbit strip's points. */
     cairo_surface_t *strip;
-    const view_orbit *strip_of;
-    double strip_key[6];
+    double strip_key[VIEW_STRIP_KEY];
     /* The dialogs. */
     view_overlay opened; /* the one shown in the frame before */
     size_t width_choice, dpi_choice;

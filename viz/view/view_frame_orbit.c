@@ -86,14 +86,17 @@ static void draw_points(view_desk *d, const strip *s, viz_rect area)
     cairo_get_matrix(d->cr, &m);
     cairo_surface_get_device_scale(cairo_get_target(d->cr), &sx, &sy);
     const double pixels = m.xx * sx;
-    const double key[6] = {area.w,
-                           area.h,
-                           s->from,
-                           s->to,
-                           pixels + (d->v->s.dark ? 0.5e-6 : 0.0),
-                           (double)s->orbit->done};
-    bool same = c->strip != NULL && c->strip_of == s->orbit;
-    for (size_t i = 0; i < 6; i++) {
+    const double key[VIEW_STRIP_KEY] = {area.w,
+                                        area.h,
+                                        s->from,
+                                        s->to,
+                                        s->low,
+                                        s->high,
+                                        pixels,
+                                        d->v->s.dark ? 1.0 : 0.0,
+                                        (double)d->v->n_orbits};
+    bool same = c->strip != NULL;
+    for (size_t i = 0; i < VIEW_STRIP_KEY; i++) {
         same = same && c->strip_key[i] == key[i];
         c->strip_key[i] = key[i];
     }
@@ -108,7 +111,6 @@ static void draw_points(view_desk *d, const strip *s, viz_rect area)
         cairo_set_source_rgba(cr, ink.r, ink.g, ink.b, 0.75);
         stamp_points(cr, s);
         cairo_destroy(cr);
-        c->strip_of = s->orbit;
     }
     cairo_save(d->cr);
     cairo_translate(d->cr, area.x, area.y);

@@ -39,8 +39,7 @@ bool view_ground_same_looks(const view_settings *a, const view_settings *b)
 /* Numbers first: they tell nearly all keys apart, and settings are compared as texts. */
 static bool same(const view_ground_key *a, const view_ground_key *b)
 {
-    return a->picture == b->picture && a->basins == b->basins &&
-           a->basins_columns == b->basins_columns && a->basins_open == b->basins_open &&
+    return a->picture == b->picture && a->basins_number == b->basins_number &&
            a->width == b->width && a->height == b->height && a->low == b->low &&
            a->high == b->high && memcmp(a->range, b->range, sizeof a->range) == 0 &&
            a->sx == b->sx && a->sy == b->sy && a->w == b->w && a->h == b->h &&

@@ -18,10 +18,10 @@
 /* Of what a ground was made. */
 typedef struct view_ground_key {
     view_picture *picture;     /* kept by the ground */
-    const view_basins *basins; /* its address, and what tells it from another at that place */
-    size_t basins_columns, basins_open;
-    view_settings s;      /* of which the looks count, but not the step */
-    double width, height; /* of the page */
+    const view_basins *basins; /* drawn over the field, or NULL; of the view */
+    size_t basins_number;      /* which of those that the view has had; 0: none */
+    view_settings s;           /* of which the looks count, but not the step */
+    double width, height;      /* of the page */
     double low, high;
     double range[4]; /* that the map's axes cover */
     double sx, sy;   /* pixels per point */

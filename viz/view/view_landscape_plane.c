@@ -38,6 +38,10 @@ kern_status view_landscape_frame(view_landscape *l, const double *centre, kern_e
         return kern_raise(err, KERN_INVALID_ARGUMENT,
                           "plane tokens is of a token and the one called with; token is all");
     }
+    if (two && s->with >= map->block_count) {
+        return kern_raise(err, KERN_INVALID_ARGUMENT, "with is %zu, not within 0 to %zu", s->with,
+                          map->block_count - 1);
+    }
     const dyn_plane_frame frame = {.block_count = map->block_count,
                                    .block_width = map->block_width,
                                    .gauge = map->gauge,

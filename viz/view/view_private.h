@@ -56,6 +56,7 @@ struct view {
     view_attention *attention; /* view_tasks_attention says whether it counts */
     view_basins *basins;
     view_orbit *orbit;
+    size_t n_basins, n_orbits; /* taken so far, which tells one from another at its address */
     view_landmarks landmarks;
     view_measure measure;
     view_work *work;

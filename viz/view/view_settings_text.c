@@ -19,6 +19,9 @@ enum { PLAIN_RANGE = 4 };
 /* Height over width of the part of the plane that is drawn. */
 #define ASPECT 0.625
 
+/* The least that a range may grow by: what is drawn of less would have no scale. */
+#define NARROWEST 1e-300
+
 static void *member(view_settings *s, const view_field *field)
 {
     return (char *)s + field->offset;
@@ -77,7 +80,7 @@ static bool is_ordered(const double *values)
 {
     const bool chosen =
         values[0] == 0.0 && values[1] == 0.0 && values[2] == 0.0 && values[3] == 0.0;
-    return chosen || (values[0] < values[1] && values[2] < values[3]);
+    return chosen || (values[1] - values[0] >= NARROWEST && values[3] - values[2] >= NARROWEST);
 }
 
 kern_status view_settings_set_reals(view_settings *s, const view_field *field, const double *values,
@@ -96,8 +99,8 @@ kern_status view_settings_set_reals(view_settings *s, const view_field *field, c
     }
     if (view_field_is_range(field) && !is_ordered(values)) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,
-                          "%s goes from %g to %g and from %g to %g; each must grow", field->name,
-                          values[0], values[1], values[2], values[3]);
+                          "%s goes from %g to %g and from %g to %g; each must grow, by %g at least",
+                          field->name, values[0], values[1], values[2], values[3], NARROWEST);
     }
     memset(own, 0, field->count * sizeof *own);
     if (n > 0) {
@@ -284,7 +287,8 @@ kern_status view_settings_take_others(view_settings *s, const view_field *field,
     view_settings next = *s;
     const size_t others = s->token < tokens ? tokens - 1 : tokens;
     if (others == 0) {
-        return kern_raise(err, KERN_INVALID_ARGUMENT, "there is no token but the chosen one");
+        return kern_raise(err, KERN_INVALID_ARGUMENT,
+                          "%s is all, and there is no token but the chosen one", field->name);
     }
     if (others > field->count) {
         return kern_raise(err, KERN_INVALID_ARGUMENT,

@@ -380,6 +380,7 @@ static void take_orbit(view *v, void *result)
 {
     view_orbit_destroy(v->orbit);
     v->orbit = result;
+    v->n_orbits++;
     if (v->orbit->done == v->orbit->columns) {
         say_coarse(v, VIEW_SLOT_ORBIT, v->orbit->columns, "the orbit strip is there");
     }
@@ -389,6 +390,7 @@ static void take_basins(view *v, void *result)
 {
     view_basins_destroy(v->basins);
     v->basins = result;
+    v->n_basins++;
     say_coarse(v, VIEW_SLOT_BASINS, v->basins->lattice.nx, "the map of basins is there");
 }
 
