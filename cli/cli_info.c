@@ -152,6 +152,8 @@ static void print_data(const subject *s)
 {
     if (s->run == NULL) {
         (void)printf("data     Gaussian process %s: %s\n", s->task->name, s->task->gloss);
+    } else if (s->run->data_path[0] == '\0') { /* a file of weights does not say */
+        (void)printf("data     not known, tokens are numbers\n");
     } else {
         (void)printf("data     %s:%s, tokens of kind %s, %zu different\n", s->run->data_kind,
                      s->run->data_path, model_token_kind_word(s->run->tokenizer.kind),

@@ -78,7 +78,9 @@ static kern_status check_owned(const cli_call *call, const view_settings *view, 
     if (cli_args_given(call, "changed-model") && !cli_args_given(call, "from")) {
         return kern_raise(err, KERN_INVALID_ARGUMENT, "--changed-model is about --from");
     }
-    return view->low <= view->high
+    /* Of a session, ends that do not grow mean the field's own, as in the window. */
+    const bool asked = cli_args_given(call, "low") || cli_args_given(call, "high");
+    return !asked || view->low <= view->high
                ? KERN_OK
                : kern_raise(err, KERN_INVALID_ARGUMENT,
                             "--low is %g and --high is %g; accepted is a low end below the high "

@@ -7,6 +7,7 @@
 
 #include "models/model_file.h"
 #include "models/model_run_path.h"
+#include "synthetic/syn_gp_model.h"
 #include "viz/view/view_session.h"
 
 #include <dirent.h>
@@ -169,7 +170,8 @@ static kern_status set_bundled_run(view_settings *s, const char *folder, kern_er
     return status;
 }
 
-/* The prompt beside a run's other files, or beside a file of weights. */
+/* The prompt beside a run's other files, or beside a model of basin gp. Any other file of weights
+ * takes numbers as tokens, whatever words its run has. */
 static kern_status read_prompt_of_run(view_settings *s, const char *run, kern_error *err)
 {
     char folder[PATH_MAX] = ".";
@@ -177,6 +179,9 @@ static kern_status read_prompt_of_run(view_settings *s, const char *run, kern_er
     const char *slash = strrchr(run, '/');
     if (stat(run, &info) == 0 && S_ISDIR(info.st_mode)) {
         return read_prompt(s, run, err);
+    }
+    if (!syn_gp_model_is(run)) {
+        return KERN_OK;
     }
     if (slash != NULL) {
         (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - run), run);
@@ -320,7 +325,8 @@ kern_status cli_view_read_settings(view_settings *out, char sha256[65], const cl
     if (out->prompt[0] == '\0') {
         return kern_raise(
             err, KERN_INVALID_ARGUMENT,
-            "the prompt is empty; --prompt gives the text whose tokens are looked at");
+            "the prompt is empty, and no prompt.txt lies beside the model; --prompt gives the text "
+            "whose tokens are looked at");
     }
     return KERN_OK;
 }

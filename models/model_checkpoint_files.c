@@ -129,20 +129,12 @@ kern_status model_checkpoint_step(const model_safetensors *file, const char *pat
 {
     const char *text = model_safetensors_metadata(file, "step");
     *step = 0;
-    if (text == NULL) {
+    if (text == NULL || model_safetensors_metadata_whole(file, "step", SIZE_MAX, step)) {
         return KERN_OK;
     }
-    char *end = NULL;
-    errno = 0;
-    const unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0) {
-        return kern_raise(
-            err, KERN_BAD_INPUT,
-            "the step in the metadata of '%s' is \"%.40s\"; a whole number is accepted", path,
-            text);
-    }
-    *step = (size_t)value;
-    return KERN_OK;
+    return kern_raise(err, KERN_BAD_INPUT,
+                      "the step in the metadata of '%s' is \"%.40s\"; a whole number is accepted",
+                      path, text);
 }
 
 static kern_status read_mark(const char *path, pair_mark *mark, kern_error *err)

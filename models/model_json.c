@@ -237,7 +237,7 @@ kern_status model_json_get_u64(const cJSON *object, const char *key, uint64_t *o
     uint64_t value;
     if (!cJSON_IsString(item) || !parse_u64(item->valuestring, &value)) {
         return raise_value(err, key, item,
-                           "a whole number from 0 to 2^53 or a string of digits below 2^64");
+                           "a whole number below 2^53 or a string of digits below 2^64");
     }
     *out = value;
     return KERN_OK;

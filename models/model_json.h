@@ -24,8 +24,9 @@ enum {
     MODEL_JSON_NUMBER = 32 /* room for a formatted number */
 };
 
-/* Largest whole number that a JSON number (a double) tells from its neighbours: 2^53. */
-#define MODEL_JSON_WHOLE_MAX ((size_t)1 << 53)
+/* Largest whole number that a JSON number (a double) tells from both neighbours: 2^53 − 1, since
+ * 2^53 is also what 2^53 + 1 becomes. */
+#define MODEL_JSON_WHOLE_MAX (((size_t)1 << 53) - 1)
 
 /* Parses the `size` bytes at `text` (no NUL needed) as one object. `what` names the text in
  * messages ("config.json"). KERN_BAD_INPUT when it is longer than `limit` bytes or is not as
@@ -40,7 +41,7 @@ bool model_json_has(const cJSON *object, const char *key);
 kern_status model_json_get_size(const cJSON *object, const char *key, size_t low, size_t high,
                                 size_t *out, kern_error *err);
 
-/* Any 64-bit count: a whole number up to 2^53, or a string of decimal digits. */
+/* Any 64-bit count: a whole number up to MODEL_JSON_WHOLE_MAX, or a string of decimal digits. */
 kern_status model_json_get_u64(const cJSON *object, const char *key, uint64_t *out,
                                kern_error *err);
 
@@ -66,7 +67,8 @@ kern_status model_json_get_sizes(const cJSON *object, const char *key, size_t hi
 bool model_json_format_real(char out[MODEL_JSON_NUMBER], double value);
 
 /* Adders; the key must not be present. KERN_NO_MEMORY, and KERN_INVALID_ARGUMENT for a number that
- * is not finite or a string that is not UTF-8. add_u64 writes a string above 2^53. */
+ * is not finite or a string that is not UTF-8. add_u64 writes a string above
+ * MODEL_JSON_WHOLE_MAX. */
 kern_status model_json_add_size(cJSON *object, const char *key, size_t value, kern_error *err);
 kern_status model_json_add_u64(cJSON *object, const char *key, uint64_t value, kern_error *err);
 kern_status model_json_add_real(cJSON *object, const char *key, double value, kern_error *err);

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "models/model_run_open.h"
 
+#include "models/model_checkpoint.h"
 #include "models/model_weights.h"
 
 #include <stdbool.h>
@@ -27,12 +28,14 @@ static kern_status copy_text(char **out, const char *text, kern_error *err)
     return KERN_OK;
 }
 
-/* A bare file says nothing of its data: tokens are numbers, windows as long as the model allows. */
+/* A bare file says nothing of its data: tokens are numbers, windows as long as the model allows.
+ * One that was written here says after how many steps. */
 static kern_status read_weights_file(model_run_open *r, const model_safetensors *file,
                                      const char *path, const kern_backend *backend, kern_error *err)
 {
     model_run *run = &r->run;
     KERN_TRY(model_weights_config(&run->config, file, path, err));
+    KERN_TRY(model_checkpoint_step(file, path, &r->step, err));
     run->training = model_training_default();
     run->training.window = run->config.block_size;
     KERN_TRY(copy_text(&run->folder, path, err));

@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -437,6 +439,24 @@ const char *model_safetensors_metadata(const model_safetensors *file, const char
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(file->metadata, key);
     return item == NULL ? NULL : item->valuestring;
+}
+
+bool model_safetensors_metadata_whole(const model_safetensors *file, const char *key, size_t most,
+                                      size_t *value)
+{
+    const char *text = model_safetensors_metadata(file, key);
+    char *end = NULL;
+    *value = 0;
+    if (text == NULL || text[0] < '0' || text[0] > '9') {
+        return false;
+    }
+    errno = 0;
+    const uintmax_t whole = strtoumax(text, &end, 10);
+    if (*end != '\0' || errno != 0 || whole > most) {
+        return false;
+    }
+    *value = (size_t)whole;
+    return true;
 }
 
 size_t model_safetensors_metadata_count(const model_safetensors *file)

@@ -15,6 +15,7 @@
 
 #include "kernels/kern_status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -96,6 +97,11 @@ const char *model_safetensors_metadata(const model_safetensors *file, const char
 size_t model_safetensors_metadata_count(const model_safetensors *file);
 void model_safetensors_metadata_at(const model_safetensors *file, size_t i, const char **key,
                                    const char **value);
+
+/* The metadata of a key as a whole number; false when there is none, or when it is anything but
+ * digits of a number up to `most`, and *value is 0. */
+bool model_safetensors_metadata_whole(const model_safetensors *file, const char *key, size_t most,
+                                      size_t *value);
 
 /* Reads all values of an entry of this file into out, which holds `count` values; `count` must be
  * entry->count (KERN_INVALID_ARGUMENT). Every numeric type is converted; F64 to f32 rounds, and

@@ -86,15 +86,16 @@ static kern_status read_file(syn_gp_model *g, const model_safetensors *file, ker
 {
     model_config config;
     const char *recipe = model_safetensors_metadata(file, "recipe");
-    const char *step = model_safetensors_metadata(file, "step");
-    if (recipe == NULL || step == NULL) {
+    if (recipe == NULL) {
         return kern_raise(err, KERN_BAD_INPUT,
                           "it is no state of the Gaussian-process benchmark: it has no recipe");
+    }
+    if (!model_safetensors_metadata_whole(file, "step", SIZE_MAX, &g->step)) {
+        return kern_raise(err, KERN_BAD_INPUT, "its metadata have no step that is a whole number");
     }
     KERN_TRY(read_recipe(g, &config, recipe, err));
     KERN_TRY(
         model_regressor_create(&g->m, &config, SYN_GP_FEATURES, 0.0, &kern_backend_cpu_f64, err));
-    g->step = (size_t)strtoull(step, NULL, 10);
     return read_weights(g, file, err);
 }
 

@@ -6,8 +6,6 @@
 #include "models/model_regressor.h"
 #include "models/model_safetensors.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -329,20 +327,6 @@ static kern_status read_state(syn_gp_trainer *t, const model_safetensors *file, 
     return KERN_OK;
 }
 
-/* Step number in the metadata; false when there is none. */
-static bool read_step(const model_safetensors *file, size_t most, size_t *step)
-{
-    const char *text = model_safetensors_metadata(file, "step");
-    char *end = NULL;
-    if (text == NULL || text[0] < '0' || text[0] > '9') {
-        return false;
-    }
-    errno = 0;
-    const uintmax_t value = strtoumax(text, &end, 10);
-    *step = (size_t)value;
-    return *end == '\0' && errno == 0 && value <= most;
-}
-
 /* The step behind a state of the same recipe. */
 static kern_status check_file(size_t *step, const model_safetensors *file, size_t most,
                               const char *path, const char *recipe, kern_error *err)
@@ -354,7 +338,7 @@ static kern_status check_file(size_t *step, const model_safetensors *file, size_
                           "another folder",
                           path);
     }
-    if (!read_step(file, most, step)) {
+    if (!model_safetensors_metadata_whole(file, "step", most, step)) {
         return kern_raise(err, KERN_BAD_INPUT, "'%s' has no step from 0 to %zu in its metadata",
                           path, most);
     }

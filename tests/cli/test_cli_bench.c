@@ -60,10 +60,13 @@ static void test_threads_change_nothing(void **state)
 /* Frames of the explorer's window, and whom tokens attend to: a row each with what it takes. */
 static void test_frames(void **state)
 {
-    static const char *const names[] = {
-        "window scrub, field held", "window scrub, other tokens drawn",
-        "window scrub, field follows", "window scrub, field follows, ghost",
-        "window turn of the surface"};
+    static const char *const names[] = {"window scrub, field held",
+                                        "window scrub, other tokens drawn",
+                                        "window scrub, field follows",
+                                        "window scrub, field follows, ghost",
+                                        "window scrub, field follows, new steps",
+                                        "window scrub, ghost, new steps",
+                                        "window turn of the surface"};
     enum { N = sizeof names / sizeof *names };
     (void)state;
     program_expect(0, "bench", "viz", "--case", "window", "--rounds", "1", "--json", NULL);

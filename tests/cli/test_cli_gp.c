@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "models/model_file.h"
 #include "tests/cli/cli_test_json.h"
 
 #include <time.h>
@@ -158,6 +159,35 @@ static void test_info(void **state)
     assert_non_null(strstr(program_out, "  = 0.375\n"));
 }
 
+/* Replaces bytes of a file by as many others. */
+static void patch(const char *path, const char *old, const char *new)
+{
+    char *text = NULL;
+    size_t size = 0;
+    kern_error err = {0};
+    const size_t n = strlen(old);
+    assert_int_equal(strlen(new), n);
+    assert_int_equal(model_file_read(path, (size_t)1 << 24, &text, &size, &err), KERN_OK);
+    size_t at = 0;
+    while (at + n < size && memcmp(text + at, old, n) != 0) {
+        at++;
+    }
+    assert_true(at + n < size);
+    memcpy(text + at, new, n);
+    test_write(path, text, size);
+    free(text);
+}
+
+static void test_a_step_that_is_no_number(void **state)
+{
+    char path[TEST_PATH];
+    (void)state;
+    (void)test_path(path, "eta/gp-1-cem-fixed-t2-l1-s1.safetensors");
+    patch(path, "\"step\":\"5\"", "\"step\":\"x\"");
+    program_expect(2, "info", path, NULL);
+    program_complained("no step that is a whole number");
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -205,10 +235,15 @@ static void test_broken_arm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),           cmocka_unit_test(test_files),
-        cmocka_unit_test(test_quick),          cmocka_unit_test(test_interrupt),
-        cmocka_unit_test(test_other_commands), cmocka_unit_test(test_info),
-        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_broken_arm),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_quick),
+        cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_other_commands),
+        cmocka_unit_test(test_info),
+        cmocka_unit_test(test_a_step_that_is_no_number),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_broken_arm),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

@@ -723,6 +723,9 @@ static void test_refusals(void **state)
     program_expect(2, LANDSCAPE, "--token", "4", "--plane", "tokens", "--with", "4", "--out",
                    in("none.pdf"), NULL);
     program_complained("both axes are of token 4");
+    program_expect(2, LANDSCAPE, "--token", "4", "--plane", "tokens", "--with", "50", "--out",
+                   in("none.pdf"), NULL);
+    program_complained("--with is 50, not within 0 to");
     program_expect(2, LANDSCAPE, "--token", "4", "--with", "3", "--out", in("none.pdf"), NULL);
     program_complained("--with belongs to --plane tokens, not to pca");
     program_expect(2, LANDSCAPE, "--token", "all", "--frozen", "--out", in("none.pdf"), NULL);

@@ -99,6 +99,8 @@ static void test_weights_file_is_a_model(void **state)
     program_expect(0, "info", in("run/model.safetensors"), "--json", NULL);
     cJSON *weights = program_json();
     assert_true(number(weights, "parameters") == number(whole, "parameters"));
+    assert_true(number(weights, "steps") == number(whole, "steps"));
+    assert_true(number(whole, "steps") > 0);
     cJSON_Delete(whole);
     cJSON_Delete(weights);
     program_expect(0, "trace", in("run/model.safetensors"), "--prompt", "4 12 3", "--steps", "3",

@@ -18,6 +18,7 @@
 
 #define VIEW     "view", "--no-window", "--threads", "1", "--set", "columns=24"
 #define SETTINGS "settings"
+#define LISTOPS  BASIN_SOURCE_DIR "/assets/listops"
 
 static void write_text(const char *name, const char *text)
 {
@@ -191,6 +192,20 @@ static void test_sessions(void **state)
 }
 
 /* A session of another model opens, but writes nothing. */
+/* A low end above the high one means the field's own ends in the window, and in its figures. */
+static void test_colours_of_a_figure(void **state)
+{
+    char line[TEST_PATH + 32];
+    (void)state;
+    (void)snprintf(line, sizeof line, "low 5; export %s", in("ends.csv"));
+    program_expect(0, VIEW, "--exec", line, NULL);
+    program_expect(0, "landscape", "--from", in("ends.csv"), LISTOPS, "--out", in("ends.svg"),
+                   NULL);
+    program_expect(2, "landscape", "--from", in("ends.csv"), LISTOPS, "--low", "6", "--out",
+                   in("ends.svg"), NULL);
+    program_complained("--low is 6 and --high is 0");
+}
+
 static void test_read_only(void **state)
 {
     char export[TEST_PATH + 32];
@@ -260,8 +275,10 @@ static void test_refusals(void **state)
                        "--bundled cem");
     program_expect(2, VIEW, in("nowhere"), "--prompt", "max_10", NULL);
     program_complained("nowhere");
-    /* The prompt lies beside a file of weights too. */
+    /* The prompt lies beside a model of points too; for other weights tokens are numbers. */
     program_expect(0, VIEW, BASIN_SOURCE_DIR "/assets/gp/model.safetensors", "--exec", "say", NULL);
+    program_expect(2, VIEW, BASIN_SOURCE_DIR "/assets/listops/model.safetensors", NULL);
+    program_complained("the prompt is empty, and no prompt.txt lies beside the model");
     program_expect(2, VIEW, in("nowhere"), "--bundled", "cem", NULL);
     program_complained("--bundled names a model, and so does RUN");
     program_expect(2, VIEW, BASIN_SOURCE_DIR "/assets", "--prompt", "max_10", NULL);
@@ -299,11 +316,17 @@ static void test_no_display(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bundled),      cmocka_unit_test(test_points),
-        cmocka_unit_test(test_assets),       cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_command_line), cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_read_only),    cmocka_unit_test(test_pictures),
-        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_no_display),
+        cmocka_unit_test(test_bundled),
+        cmocka_unit_test(test_points),
+        cmocka_unit_test(test_assets),
+        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_command_line),
+        cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_colours_of_a_figure),
+        cmocka_unit_test(test_read_only),
+        cmocka_unit_test(test_pictures),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_no_display),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }
