@@ -325,7 +325,7 @@ kern_status cli_view_read_settings(view_settings *out, char sha256[65], const cl
     if (out->prompt[0] == '\0') {
         return kern_raise(
             err, KERN_INVALID_ARGUMENT,
-            "the prompt is empty, and no prompt.txt lies beside the model; --prompt gives the text "
+            "the prompt is empty, and none comes with the model; --prompt gives the text "
             "whose tokens are looked at");
     }
     return KERN_OK;

@@ -128,7 +128,7 @@ static void test_other_commands(void **state)
     assert_null(strstr(program_err, "name the file"));
 }
 
-/* A trained step size, which three steps of a tiny rate have hardly moved from its start. */
+/* A trained step size, which five steps of a tiny rate have hardly moved from its start. */
 static void test_info(void **state)
 {
     char path[TEST_PATH];

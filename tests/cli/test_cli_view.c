@@ -278,7 +278,7 @@ static void test_refusals(void **state)
     /* The prompt lies beside a model of points too; for other weights tokens are numbers. */
     program_expect(0, VIEW, BASIN_SOURCE_DIR "/assets/gp/model.safetensors", "--exec", "say", NULL);
     program_expect(2, VIEW, BASIN_SOURCE_DIR "/assets/listops/model.safetensors", NULL);
-    program_complained("the prompt is empty, and no prompt.txt lies beside the model");
+    program_complained("the prompt is empty, and none comes with the model");
     program_expect(2, VIEW, in("nowhere"), "--bundled", "cem", NULL);
     program_complained("--bundled names a model, and so does RUN");
     program_expect(2, VIEW, BASIN_SOURCE_DIR "/assets", "--prompt", "max_10", NULL);

@@ -437,6 +437,21 @@ static void test_the_strip_says_of_which_rate(void **state)
     close_desk(&d);
 }
 
+/* The frame is what is drawn when nothing is kept. */
+static void assert_drawn_anew(desk *d, const char *after)
+{
+    const size_t bytes = (size_t)cairo_image_surface_get_stride(d->image) * HEIGHT;
+    unsigned char *kept = malloc(bytes);
+    assert_non_null(kept);
+    memcpy(kept, cairo_image_surface_get_data(d->image), bytes);
+    view_frame_fini(d->v);
+    idle(d);
+    if (memcmp(kept, cairo_image_surface_get_data(d->image), bytes) != 0) {
+        fail_msg("after \"%s\" the frame is not what would be drawn anew", after);
+    }
+    free(kept);
+}
+
 /* Another orbit may be where one was that is gone: what is drawn of it is not kept. */
 static void test_another_orbit_in_the_same_place(void **state)
 {
@@ -454,14 +469,7 @@ static void test_another_orbit_in_the_same_place(void **state)
     }
     d.v->n_orbits++;
     idle(&d);
-    const size_t bytes = (size_t)cairo_image_surface_get_stride(d.image) * HEIGHT;
-    unsigned char *kept = malloc(bytes);
-    assert_non_null(kept);
-    memcpy(kept, cairo_image_surface_get_data(d.image), bytes);
-    view_frame_fini(d.v);
-    idle(&d);
-    assert_memory_equal(kept, cairo_image_surface_get_data(d.image), bytes);
-    free(kept);
+    assert_drawn_anew(&d, "another orbit");
     close_desk(&d);
 }
 
@@ -527,17 +535,7 @@ static void test_what_is_kept_is_what_would_be_drawn(void **state)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         view_test_do(d.v, lines[i]);
         settle(&d);
-        /* The same once more with nothing kept. */
-        const size_t bytes = (size_t)cairo_image_surface_get_stride(d.image) * HEIGHT;
-        unsigned char *kept = malloc(bytes);
-        assert_non_null(kept);
-        memcpy(kept, cairo_image_surface_get_data(d.image), bytes);
-        view_frame_fini(d.v);
-        idle(&d);
-        if (memcmp(kept, cairo_image_surface_get_data(d.image), bytes) != 0) {
-            fail_msg("after \"%s\" the frame is not what would be drawn anew", lines[i]);
-        }
-        free(kept);
+        assert_drawn_anew(&d, lines[i]);
     }
     close_desk(&d);
 }

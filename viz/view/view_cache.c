@@ -111,7 +111,7 @@ static bool is_wanted(const void *context, const view_ground *g)
 
 /* ---- Making the scene and its ground --------------------------------------------------------- */
 
-/* The map alone: the panels below it are the window's own (view_frame_steps.c). */
+/* The map alone: the panels below it are the window's own (view_frame_dock.c). */
 static kern_status make_scene(viz_scene **out, const view_ground_key *key, kern_error *err)
 {
     const view_page page = {.width = key->width,

@@ -18,7 +18,8 @@
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
-bool view_ground_same_looks(const view_settings *a, const view_settings *b)
+/* Whether two settings look alike, wherever on the trajectory one is. */
+static bool same_looks(const view_settings *a, const view_settings *b)
 {
     char x[VIEW_TEXT];
     char y[VIEW_TEXT];
@@ -43,7 +44,7 @@ static bool same(const view_ground_key *a, const view_ground_key *b)
            a->width == b->width && a->height == b->height && a->low == b->low &&
            a->high == b->high && memcmp(a->range, b->range, sizeof a->range) == 0 &&
            a->sx == b->sx && a->sy == b->sy && a->w == b->w && a->h == b->h &&
-           view_ground_same_looks(&a->s, &b->s);
+           same_looks(&a->s, &b->s);
 }
 
 /* ---- Drawing --------------------------------------------------------------------------------- */

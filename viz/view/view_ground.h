@@ -41,9 +41,6 @@ typedef struct view_shelf {
     view_ground *grounds[VIEW_SHELF_MOST];
 } view_shelf;
 
-/* Whether two settings look alike, wherever on the trajectory one is. */
-bool view_ground_same_looks(const view_settings *a, const view_settings *b);
-
 /* The ground of a key, which comes first now; NULL when it is not there. */
 view_ground *view_shelf_find(view_shelf *shelf, const view_ground_key *key);
 
