@@ -4,6 +4,7 @@
 
 #include "cli/cli_bench_median.h"
 #include "cli/cli_signal.h"
+#include "kernels/kern_memory.h"
 #include "kernels/kern_peak.h"
 #include "kernels/kern_rng.h"
 #include "kernels/kern_size.h"
@@ -18,7 +19,7 @@
 enum { FORWARD = CLI_BENCH_CEM_FORWARD, TRAIN, PASSES };
 enum { ONE = CLI_BENCH_CEM_ONE, MORE, DEPTHS };
 enum { WALL = CLI_BENCH_CEM_WALL, CPU, CLOCKS };
-enum { ROUNDS = CLI_BENCH_ROUNDS, ALIGN = 64 };
+enum { ROUNDS = CLI_BENCH_ROUNDS };
 
 /* Share of a round for the peak, in seconds. */
 #define PEAK_SECONDS 0.1
@@ -167,9 +168,9 @@ static model_config config_of(const cli_bench_cem_sizes *s)
 static kern_status pack(cem_bench *b, kern_error *err)
 {
     const kern_graph *graph = b->cases[FORWARD][ONE].graph.graph;
-    const size_t count = kern_graph_pack_count(graph) + ALIGN;
-    b->packed = aligned_alloc(ALIGN, kern_size_round_up(count * sizeof(float), ALIGN));
-    b->gradients = calloc(b->m->params.length, sizeof *b->gradients);
+    const size_t count = kern_graph_pack_count(graph);
+    b->packed = kern_memory_create(count, sizeof(float));
+    b->gradients = kern_memory_zeroed(b->m->params.length, sizeof *b->gradients);
     if (b->packed == NULL || b->gradients == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "no memory for copies of %zu weights", count);
     }

@@ -31,7 +31,7 @@ kern_status kern_arena_init(kern_arena *arena, size_t capacity, kern_error *err)
         return kern_raise(err, KERN_NO_MEMORY, "the memory needed does not fit a 64-bit size");
     }
     const size_t rounded = kern_size_round_up(kern_size_max(capacity, 1), KERN_ALIGN);
-    arena->base = aligned_alloc(KERN_ALIGN, rounded);
+    arena->base = kern_memory_create(rounded, 1);
     if (arena->base == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "%.1f MB of memory were refused by the system",
                           (double)rounded / 1e6);

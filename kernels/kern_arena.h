@@ -3,18 +3,17 @@
  * Arena: one block of memory, handed out in order, given back by rewinding to a mark.
  *
  * All library memory comes from an arena or from a `create` function that owns one. Blocks
- * are aligned to KERN_ALIGN bytes (a cache line, and the widest vector register). Under
+ * are aligned to KERN_ALIGN bytes, and large arenas lie on large pages (kern_memory.h). Under
  * AddressSanitizer the space between and behind blocks is poisoned, so an overrun is seen.
  * An arena is used by one thread at a time.
  */
 #ifndef BASIN_KERN_ARENA_H
 #define BASIN_KERN_ARENA_H
 
+#include "kernels/kern_memory.h"
 #include "kernels/kern_status.h"
 
 #include <stddef.h>
-
-enum { KERN_ALIGN = 64 };
 
 typedef struct kern_arena {
     unsigned char *base; /* owned; NULL while not initialised */

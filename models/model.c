@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model.h"
 
+#include "kernels/kern_memory.h"
 #include "kernels/kern_rng.h"
 #include "models/model_family.h"
 
@@ -101,7 +102,7 @@ kern_status model_create(model **out, const model_config *config, const kern_bac
     m->backend = backend;
     kern_status status = build_table(&m->params, config, err);
     if (status == KERN_OK) {
-        m->values = calloc(m->params.length, backend->real_size);
+        m->values = kern_memory_zeroed(m->params.length, backend->real_size);
         if (m->values == NULL) {
             status =
                 kern_raise(err, KERN_NO_MEMORY, "no memory for %zu parameters", m->params.elements);

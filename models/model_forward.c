@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_forward.h"
 
-#include "kernels/kern_size.h"
+#include "kernels/kern_memory.h"
 
 #include <stdlib.h>
-
-enum { PACK_ALIGN = 64 };
 
 static kern_status pack_weights(model_forward *f, kern_error *err)
 {
     const kern_backend *backend = f->m->backend;
     const size_t count = kern_graph_pack_count(f->graph.graph);
-    size_t bytes;
-    if (kern_size_mul(count + PACK_ALIGN, backend->real_size, &bytes)) {
-        f->packed = aligned_alloc(PACK_ALIGN, kern_size_round_up(bytes, PACK_ALIGN));
-    }
+    f->packed = kern_memory_create(count, backend->real_size);
     if (f->packed == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "no memory for copies of %zu weights", count);
     }

@@ -2,6 +2,7 @@
 #include "models/model_map.h"
 
 #include "kernels/kern_exec.h"
+#include "kernels/kern_memory.h"
 #include "kernels/kern_size.h"
 #include "models/model_graph.h"
 
@@ -43,8 +44,7 @@ struct model_map {
 
 static kern_status pack_weights(model_map *map, kern_error *err)
 {
-    const size_t pack = kern_graph_pack_count(map->graph) + 8;
-    map->packed = aligned_alloc(64, kern_size_round_up(pack * sizeof(double), 64));
+    map->packed = kern_memory_create(kern_graph_pack_count(map->graph), sizeof *map->packed);
     if (map->packed == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "no memory for a map of %zu numbers", map->size);
     }

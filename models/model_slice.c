@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_slice.h"
 
+#include "kernels/kern_memory.h"
 #include "kernels/kern_size.h"
 #include "models/model_slice_private.h"
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POINTS = KERN_SLICE_POINTS, FEATURES = MODEL__SLICE_FEATURES, ALIGN = 64 };
+enum { POINTS = KERN_SLICE_POINTS, FEATURES = MODEL__SLICE_FEATURES };
 
 struct model_slice {
     model__slice_plan plan;
@@ -131,7 +132,7 @@ static kern_status make_lanes(model_slice *s, int workers, kern_error *err)
         return kern_raise(err, KERN_OVERFLOW, "%zu features of a plane are too many", rows);
     }
     for (int i = 0; i < s->workers && s->lanes != NULL; i++) {
-        double *block = aligned_alloc(ALIGN, kern_size_round_up(bytes, ALIGN));
+        double *block = kern_memory_create(bytes, 1);
         if (block == NULL) {
             break;
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_trainer.h"
 
+#include "kernels/kern_memory.h"
 #include "kernels/kern_parallel.h"
 #include "kernels/kern_size.h"
 
@@ -100,7 +101,7 @@ static kern_status build_lanes(model_trainer *t, kern_error *err)
     }
     for (int i = 0; i < t->n_lanes; i++) {
         KERN_TRY(kern_exec_create(&t->lanes[i].exec, t->plan, t->m->backend, workers, err));
-        t->lanes[i].gradients = calloc(length, sizeof(float));
+        t->lanes[i].gradients = kern_memory_zeroed(length, sizeof(float));
         if (t->lanes[i].gradients == NULL) {
             return kern_raise(err, KERN_NO_MEMORY, "no memory for %zu gradients", length);
         }
@@ -110,13 +111,12 @@ static kern_status build_lanes(model_trainer *t, kern_error *err)
 
 static kern_status build_buffers(model_trainer *t, kern_error *err)
 {
-    const size_t pack = kern_graph_pack_count(t->graph.graph) + 16;
     size_t tokens;
     if (!kern_size_mul(t->settings.batch, t->settings.window, &tokens)) {
         return kern_raise(err, KERN_OVERFLOW, "%zu windows of %zu tokens are too many",
                           t->settings.batch, t->settings.window);
     }
-    t->packed = aligned_alloc(64, kern_size_round_up(pack * sizeof(float), 64));
+    t->packed = kern_memory_create(kern_graph_pack_count(t->graph.graph), sizeof(float));
     t->idx = calloc(tokens, sizeof *t->idx);
     t->targets = calloc(tokens, sizeof *t->targets);
     if (t->packed == NULL || t->idx == NULL || t->targets == NULL) {

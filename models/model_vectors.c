@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/model_vectors.h"
 
-#include "kernels/kern_size.h"
+#include "kernels/kern_memory.h"
 #include "models/model_vectors_private.h"
 
 #include <stdint.h>
@@ -197,8 +197,7 @@ static kern_status run_model(model__checker *c)
         .mode = KERN_MODE_VJP, .params = true, .seeds = &c->graph.nll, .n_seeds = 1};
     KERN_TRY(kern_plan_create(&c->plan, c->graph.graph, &plan, c->err));
     KERN_TRY(kern_exec_create(&c->exec, c->plan, c->m->backend, 1, c->err));
-    const size_t pack = kern_graph_pack_count(c->graph.graph) + 8;
-    c->packed = aligned_alloc(64, kern_size_round_up(pack * sizeof(double), 64));
+    c->packed = kern_memory_create(kern_graph_pack_count(c->graph.graph), sizeof(double));
     c->gradients = calloc(c->m->params.length, sizeof *c->gradients);
     if (c->packed == NULL || c->gradients == NULL) {
         return kern_raise(c->err, KERN_NO_MEMORY, "no memory for the gradients");

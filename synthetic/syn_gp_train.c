@@ -2,6 +2,7 @@
 #include "synthetic/syn_gp_train.h"
 
 #include "kernels/kern_exec.h"
+#include "kernels/kern_memory.h"
 #include "kernels/kern_size.h"
 #include "models/model_regressor.h"
 #include "models/model_safetensors.h"
@@ -14,7 +15,6 @@
 enum {
     BATCH_MAX = 1 << 20,
     MICRO_BATCH = 1, /* keeps the activations of a step in a core's cache */
-    PACK_ALIGN = 64,
     NUMBER_TEXT = 32
 };
 
@@ -96,9 +96,8 @@ static kern_status engine_build(gp_engine *e, const model_regressor_options *o, 
                                     .n_seeds = o->loss ? 1 : 0};
     KERN_TRY(kern_plan_create(&e->plan, e->graph.graph, &plan, err));
     KERN_TRY(kern_exec_create(&e->exec, e->plan, e->m->backend, 1, err));
-    const size_t count = kern_graph_pack_count(e->graph.graph) + PACK_ALIGN;
-    e->packed =
-        aligned_alloc(PACK_ALIGN, kern_size_round_up(count * e->m->backend->real_size, PACK_ALIGN));
+    const size_t count = kern_graph_pack_count(e->graph.graph);
+    e->packed = kern_memory_create(count, e->m->backend->real_size);
     if (e->packed == NULL) {
         return kern_raise(err, KERN_NO_MEMORY, "no memory for copies of %zu weights", count);
     }
