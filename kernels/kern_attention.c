@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/kern_attention.h"
 
+#include "kernels/kern_blas.h"
 #include "kernels/kern_dropout.h"
 #include "kernels/kern_parallel.h"
 #include "kernels/kern_simd.h"
-#include "kernels/kern_transpose.h"
+#include "kernels/kern_size.h"
 
 #include <string.h>
 
@@ -49,16 +50,6 @@ kern_head kern_attention_head(const kern_call *call, const kern_view *views, ker
     return h;
 }
 
-kern_head kern_attention_forward_head(const kern_call *call, const kern_attention_scratch *scratch,
-                                      size_t sequence, size_t head)
-{
-    kern_head h = kern_attention_head(call, call->in, call->out[0], sequence, head);
-    if (h.p.data == NULL) {
-        h.p.data = scratch->scores + head * h.tokens * h.tokens;
-    }
-    return h;
-}
-
 kern_attention_part kern_attention_kind(const kern_call *call)
 {
     if (call->in[KERN_ATTENTION_C].data == NULL) {
@@ -84,11 +75,43 @@ kern_head kern_attention_diagonal(const kern_call *call, const kern_view *views,
     return h;
 }
 
-void kern_attention_transpose(const kern_head *diagonal, const kern_attention_scratch *scratch)
+/* Panels begin … end − 1 of `from` (N × width), transposed. */
+static void turn(kern_real *to, kern_panel from, size_t tokens, size_t width, size_t begin,
+                 size_t end)
 {
-    const size_t n = diagonal->tokens;
-    KERN_NAME(kern_transpose)
-    (scratch->wide, n, diagonal->k.data, diagonal->k.ld, n, diagonal->width);
+    const size_t last = kern_size_min(end * KERN_PANEL, tokens);
+    KERN_NAME(kern_pack_turned)(to, from.data, from.ld, begin * KERN_PANEL, last, width);
+}
+
+static void turn_diagonal(const kern_call *call, const kern_attention_scratch *scratch,
+                          size_t sequence, size_t begin, size_t end)
+{
+    if (kern_attention_kind(call) != KERN_ATTENTION_PLAIN) {
+        const kern_head diagonal =
+            kern_attention_diagonal(call, call->in, call->out[KERN_ATTENTION_M], sequence, 0);
+        turn(scratch->wide, diagonal.k, diagonal.tokens, diagonal.width, begin, end);
+    }
+}
+
+void kern_attention_turn_keys(const kern_call *call, const kern_attention_scratch *scratch,
+                              size_t sequence, size_t begin, size_t end)
+{
+    for (size_t i = 0; i < call->attr->attention.heads; i++) {
+        const kern_head h = kern_attention_head(call, call->in, call->out[0], sequence, i);
+        turn(scratch->turned + i * h.tokens * h.width, h.k, h.tokens, h.width, begin, end);
+    }
+    turn_diagonal(call, scratch, sequence, begin, end);
+}
+
+void kern_attention_turn_values(const kern_call *call, const kern_attention_scratch *scratch,
+                                size_t sequence, size_t begin, size_t end)
+{
+    for (size_t i = 0; i < call->attr->attention.heads; i++) {
+        const kern_head h = kern_attention_head(call, call->in, call->out[0], sequence, i);
+        turn(scratch->turned + i * h.tokens * h.value_width, h.v, h.tokens, h.value_width, begin,
+             end);
+    }
+    turn_diagonal(call, scratch, sequence, begin, end);
 }
 
 static kern_attention_scratch scratch_of(const kern_call *call, int worker)
@@ -99,8 +122,9 @@ static kern_attention_scratch scratch_of(const kern_call *call, int worker)
     const size_t value_width = head_width(values, a->heads);
     const size_t widest = width > value_width ? width : value_width;
     kern_attention_scratch s;
-    s.transposed = (kern_real *)call->scratch + (size_t)worker * call->scratch_stride;
-    s.dropped = s.transposed + a->tokens * widest;
+    s.turned = (kern_real *)call->scratch + (size_t)worker * call->scratch_stride;
+    s.block = s.turned + a->heads * widest * a->tokens;
+    s.dropped = s.block + KERN_ATTENTION_BLOCK * a->tokens;
     s.scores = s.dropped + a->tokens * a->tokens;
     s.base = s.scores + a->heads * a->tokens * a->tokens;
     s.sums = s.base + a->tokens * a->tokens;
@@ -137,11 +161,10 @@ static void sequence_worker(void *context, int worker, int workers)
 static void item_worker(void *context, int worker, int workers)
 {
     const stage_task *task = context;
-    const kern_attention_scratch common = scratch_of(task->call, 0);
-    kern_attention_scratch scratch = scratch_of(task->call, worker);
-    scratch.scores = common.scores;
-    scratch.base = common.base;
-    scratch.sums = common.sums;
+    const kern_attention_scratch own = scratch_of(task->call, worker);
+    kern_attention_scratch scratch = scratch_of(task->call, 0);
+    scratch.block = own.block;
+    scratch.dropped = own.dropped;
     size_t begin;
     size_t end;
     kern_parallel_share(task->stages->items, 1, worker, workers, &begin, &end);
@@ -178,13 +201,12 @@ KERN_HOT static void mask_weights(kern_real *to, const kern_real *from, size_t n
     }
 }
 
-const kern_real *kern_attention_drop(const kern_call *call, const kern_head *head, kern_real *out,
-                                     size_t row)
+const kern_real *kern_attention_drop(const kern_call *call, const kern_head *head,
+                                     const kern_real *block, kern_real *out, size_t row)
 {
     const kern_attention_attr *a = &call->attr->attention;
     const uint64_t key = call->bindings->dropout_key;
     const size_t n = head->tokens;
-    const kern_real *block = head->p.data + row * n;
     if (key == 0 || a->dropout <= 0.0) {
         return block;
     }
@@ -214,12 +236,32 @@ KERN_HOT void kern_attention_add_rows(kern_real *to, const kern_real *from, size
     }
 }
 
+void kern_attention_mix(const kern_call *call, const kern_head *to, const kern_real *left,
+                        kern_panel right, size_t r, bool accumulate)
+{
+    const size_t n = to->tokens;
+    const size_t bound = kern_attention_block_end(n, r);
+    const KERN_NAME(kern_gemm) g = {.m = bound - r,
+                                    .n = to->value_width,
+                                    .k = bound,
+                                    .alpha = (kern_real)call->attr->attention.scale,
+                                    .beta = accumulate ? 1 : 0,
+                                    .a = left,
+                                    .lda = n,
+                                    .b = right.data,
+                                    .ldb = right.ld,
+                                    .c = to->out.data + r * to->out.ld,
+                                    .ldc = to->out.ld};
+    KERN_NAME(kern_gemm_run)(&g, 1);
+}
+
 void kern_attention_sum_weights(const kern_call *call, const kern_attention_scratch *scratch,
                                 size_t sequence, size_t row, kern_real *to)
 {
     for (size_t h = 0; h < call->attr->attention.heads; h++) {
-        const kern_head head = kern_attention_forward_head(call, scratch, sequence, h);
-        const kern_real *block = kern_attention_drop(call, &head, scratch->dropped, row);
+        const kern_head head = kern_attention_head(call, call->in, call->out[0], sequence, h);
+        const kern_real *block = kern_attention_drop(call, &head, head.p.data + row * head.tokens,
+                                                     scratch->dropped, row);
         kern_attention_add_rows(to, block, head.tokens, row, h > 0);
     }
 }

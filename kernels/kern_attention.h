@@ -15,6 +15,7 @@
 #define BASIN_KERN_ATTENTION_H
 
 #include "kernels/kern_op.h"
+#include "kernels/kern_pack.h"
 #include "kernels/kern_real.h"
 
 enum { KERN_ATTENTION_BLOCK = 32 };
@@ -57,13 +58,14 @@ typedef struct kern_head {
 
 /* Scratch of one worker. Widths are those of one head. */
 typedef struct kern_attention_scratch {
-    kern_real *transposed; /* max(width, value_width) × N: keys or values, transposed */
-    kern_real *dropped;    /* N × N: weights after dropout */
-    kern_real *scores;     /* H × N × N */
+    kern_real *turned; /* H × max(width, value_width) × N: panels of every head's keys or values */
+    kern_real *block;  /* KERN_ATTENTION_BLOCK × N: weights of a block of rows that nobody keeps */
+    kern_real *dropped; /* N × N: weights after dropout */
+    kern_real *scores;  /* H × N × N */
     /* With a diagonal part of width D: */
     kern_real *base; /* N × N: its scores, then the sum of the heads' score cotangents */
     kern_real *sums; /* N × N: sum of the heads' weights */
-    kern_real *wide; /* D × N: c, transposed */
+    kern_real *wide; /* D × N: panels of c */
 } kern_attention_scratch;
 
 /* Reals of one worker's scratch. */
@@ -71,7 +73,7 @@ static inline size_t kern_attention_scratch_size(size_t tokens, size_t heads, si
                                                  size_t value_width)
 {
     const size_t widest = width > value_width ? width : value_width;
-    return tokens * (widest + tokens + heads * tokens);
+    return tokens * (heads * widest + KERN_ATTENTION_BLOCK + tokens + heads * tokens);
 }
 
 /* Reals that a diagonal part of width `width` adds to one worker's scratch. */
@@ -84,26 +86,28 @@ static inline size_t kern_attention_diagonal_scratch_size(size_t tokens, size_t 
 typedef void kern_attention_body(const kern_call *call, const kern_attention_scratch *scratch,
                                  size_t sequence, size_t begin, size_t end);
 
-/* One stage of the pass over a sequence, over heads, columns, or pairs of blocks of rows. With
- * fewer sequences than workers, the items are split among these, and `scores`, `base` and `sums`
- * are common to all of them. A stage without a body is left out. */
+/* One stage of the pass over a sequence, over heads, columns, panels of rows, or pairs of blocks of
+ * rows. With fewer sequences than workers, the items are split among these, and all of the scratch
+ * but `block` and `dropped` is common to all of them. A stage without a body is left out. */
 typedef struct kern_attention_stage {
     kern_attention_body *body;
     size_t items;
 } kern_attention_stage;
 
-#define kern_attention_run          KERN_NAME(kern_attention_run)
-#define kern_attention_kind         KERN_NAME(kern_attention_kind)
-#define kern_attention_head         KERN_NAME(kern_attention_head)
-#define kern_attention_forward_head KERN_NAME(kern_attention_forward_head)
-#define kern_attention_diagonal     KERN_NAME(kern_attention_diagonal)
-#define kern_attention_transpose    KERN_NAME(kern_attention_transpose)
-#define kern_attention_drop         KERN_NAME(kern_attention_drop)
-#define kern_attention_add_rows     KERN_NAME(kern_attention_add_rows)
-#define kern_attention_sum_weights  KERN_NAME(kern_attention_sum_weights)
-#define kern_attention_forward      KERN_NAME(kern_attention_forward)
-#define kern_attention_vjp          KERN_NAME(kern_attention_vjp)
-#define kern_attention_jvp          KERN_NAME(kern_attention_jvp)
+#define kern_attention_run         KERN_NAME(kern_attention_run)
+#define kern_attention_kind        KERN_NAME(kern_attention_kind)
+#define kern_attention_head        KERN_NAME(kern_attention_head)
+#define kern_attention_diagonal    KERN_NAME(kern_attention_diagonal)
+#define kern_attention_turn_keys   KERN_NAME(kern_attention_turn_keys)
+#define kern_attention_turn_values KERN_NAME(kern_attention_turn_values)
+#define kern_attention_turned      KERN_NAME(kern_attention_turned)
+#define kern_attention_mix         KERN_NAME(kern_attention_mix)
+#define kern_attention_drop        KERN_NAME(kern_attention_drop)
+#define kern_attention_add_rows    KERN_NAME(kern_attention_add_rows)
+#define kern_attention_sum_weights KERN_NAME(kern_attention_sum_weights)
+#define kern_attention_forward     KERN_NAME(kern_attention_forward)
+#define kern_attention_vjp         KERN_NAME(kern_attention_vjp)
+#define kern_attention_jvp         KERN_NAME(kern_attention_jvp)
 
 void kern_attention_run(const kern_call *call, const kern_attention_stage *stages, size_t count);
 
@@ -115,17 +119,31 @@ kern_attention_part kern_attention_kind(const kern_call *call);
 kern_head kern_attention_head(const kern_call *call, const kern_view *views, kern_view output,
                               size_t sequence, size_t head);
 
-/* The same from the primal views of a forward; scratch->scores holds weights that nobody keeps. */
-kern_head kern_attention_forward_head(const kern_call *call, const kern_attention_scratch *scratch,
-                                      size_t sequence, size_t head);
-
 /* The diagonal part of a head, or the one of all heads, as a head of its own with that head's
  * weights; `output` is call->out[KERN_ATTENTION_M] or its derivative. */
 kern_head kern_attention_diagonal(const kern_call *call, const kern_view *views, kern_view output,
                                   size_t sequence, size_t head);
 
-/* c of a diagonal part, transposed, into scratch->wide. */
-void kern_attention_transpose(const kern_head *diagonal, const kern_attention_scratch *scratch);
+/* A first stage, over panels of KERN_PANEL rows: the transposes of every head's keys, or values,
+ * into scratch->turned, and that of c, if there is one, into scratch->wide, packed as kern_pack.h
+ * says. */
+void kern_attention_turn_keys(const kern_call *call, const kern_attention_scratch *scratch,
+                              size_t sequence, size_t begin, size_t end);
+void kern_attention_turn_values(const kern_call *call, const kern_attention_scratch *scratch,
+                                size_t sequence, size_t begin, size_t end);
+
+/* Where those of head `index` are, each N × width. */
+static inline const kern_real *kern_attention_turned(const kern_attention_scratch *scratch,
+                                                     size_t index, size_t tokens, size_t width)
+{
+    return scratch->turned + index * tokens * width;
+}
+
+/* Number of panels of rows. */
+static inline size_t kern_attention_panels(size_t tokens)
+{
+    return (tokens + KERN_PANEL - 1) / KERN_PANEL;
+}
 
 /* Number of columns that row `row` may attend. */
 static inline size_t kern_attention_visible(const kern_attr *attr, size_t row)
@@ -157,18 +175,24 @@ static inline size_t kern_attention_paired_row(size_t tokens, size_t k)
     return mirrored == k / 2 ? tokens : mirrored * KERN_ATTENTION_BLOCK;
 }
 
-/* Multiplies the block of P that starts at `row` by the dropout factors of this head into `out`
- * (leading dimension N) and returns that; returns the block of P itself when the run drops nothing.
- */
-const kern_real *kern_attention_drop(const kern_call *call, const kern_head *head, kern_real *out,
-                                     size_t row);
+/* Multiplies `block`, the block of P that starts at `row`, by the dropout factors of this head into
+ * `out` (both of leading dimension N) and returns that; returns `block` itself when the run drops
+ * nothing. */
+const kern_real *kern_attention_drop(const kern_call *call, const kern_head *head,
+                                     const kern_real *block, kern_real *out, size_t row);
+
+/* Rows of the block that starts at r: to->out (+)= c left·right, where `left` is that block of an N
+ * × N matrix. */
+void kern_attention_mix(const kern_call *call, const kern_head *to, const kern_real *left,
+                        kern_panel right, size_t r, bool accumulate);
 
 /* Block of rows that starts at `row`, of N×N matrices: to = from, or to += from. Only columns that
  * the block may attend count. */
 void kern_attention_add_rows(kern_real *to, const kern_real *from, size_t tokens, size_t row,
                              bool add);
 
-/* Block of `to` (N×N) that starts at `row`: Σ_h P after dropout. */
+/* Block of `to` (N×N) that starts at `row`: Σ_h P after dropout, from the weights that were kept.
+ */
 void kern_attention_sum_weights(const kern_call *call, const kern_attention_scratch *scratch,
                                 size_t sequence, size_t row, kern_real *to);
 

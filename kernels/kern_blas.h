@@ -13,9 +13,9 @@
 #include <stddef.h>
 
 /* C = α op(A) op(B) + β C + 1 biasᵀ, row-major, op(A) is m×k and op(B) k×n; `ta` and `tb`
- * transpose; with `panels`, B is packed as kern_pack.h says (then tb is false and ldb unused).
- * Leading dimensions count reals between rows as stored. C overlaps neither A nor B. With β = 0, C
- * is not read. */
+ * transpose; with `panels`, B is packed as kern_pack.h says, ldb columns of which the first n count
+ * (then tb is false). Leading dimensions count reals between rows as stored. C overlaps neither A
+ * nor B. With β = 0, C is not read. */
 typedef struct kern_gemm_f32 {
     bool ta;
     bool tb;

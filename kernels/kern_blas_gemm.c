@@ -4,6 +4,7 @@
  */
 #include "kernels/kern_blas.h"
 
+#include "kernels/kern_blas_tile.h"
 #include "kernels/kern_pack.h"
 #include "kernels/kern_parallel.h"
 #include "kernels/kern_real.h"
@@ -130,33 +131,104 @@ static void gemm_with_bias(const gemm *g)
     }
 }
 
-/* Panel by panel, in pieces of the depth where panels are copied; B, C and n of `g` start at a
- * panel's first column. The first piece starts C, the last one adds the bias. */
+/* Of a product with panels, the one with the panel that starts at column j, and of that the depth
+ * from k to `end`. The first piece starts C, the last one adds the bias. */
+static gemm panel_piece(const gemm *g, size_t j, size_t k, size_t end)
+{
+    gemm part = *g;
+    part.n = kern_size_min(KERN_PANEL, g->n - j);
+    part.k = end - k;
+    part.a = g->a + k;
+    part.ldb = kern_size_min(KERN_PANEL, g->ldb - j);
+    part.b = g->b + j * g->k + k * part.ldb;
+    part.c = g->c + j;
+    part.beta = k == 0 ? g->beta : 1;
+    part.bias = g->bias == NULL || end < g->k ? NULL : g->bias + j;
+    return part;
+}
+
+/* Panel by panel, in pieces of the depth where panels are copied. */
 static void gemm_panels(const gemm *g)
 {
     const size_t depth = panels_are_copied(g) ? PIECE_DEPTH : g->k;
-    gemm part = *g;
     for (size_t j = 0; j < g->n; j += KERN_PANEL) {
-        part.n = kern_size_min(KERN_PANEL, g->n - j);
-        part.ldb = part.n;
-        part.c = g->c + j;
         for (size_t k = 0; k < g->k; k += depth) {
-            part.k = kern_size_min(depth, g->k - k);
-            part.a = g->a + k;
-            part.b = g->b + j * g->k + k * part.n;
-            part.beta = k == 0 ? g->beta : 1;
-            part.bias = g->bias == NULL || k + part.k < g->k ? NULL : g->bias + j;
+            const gemm part = panel_piece(g, j, k, kern_size_min(k + depth, g->k));
             gemm_with_bias(&part);
         }
     }
 }
 
+#if KERN_REAL_BITS == 32
+
+/* Rows and depth of the left operand that are worked on at a time: together a megabyte, which stays
+ * in a second-level cache while all panels pass. */
+enum { TILES_ROWS = 384, TILES_DEPTH = 1024 };
+
+static bool tiles_serve(const gemm *g)
+{
+    return kern_blas_tile_serves(g);
+}
+
+/* The first numbers of what follows `part`, or NULL: the next panel of the same depth. */
+static const float *panel_after(const gemm *g, const gemm *part, size_t j)
+{
+    return j + 2 * KERN_PANEL <= g->ldb ? part->b + KERN_PANEL * g->k : NULL;
+}
+
+/* All panels with some rows of A and some of its depth. */
+static void tiles_piece(const gemm *g, size_t k, size_t end)
+{
+    for (size_t j = 0; j < g->n; j += KERN_PANEL) {
+        const gemm part = panel_piece(g, j, k, end);
+        if (part.n < KERN_PANEL) {
+            gemm_with_bias(&part);
+            continue;
+        }
+        kern_blas_tile(&part, panel_after(g, &part, j));
+        if (part.bias != NULL) {
+            add_bias(&part);
+        }
+    }
+}
+
+static void gemm_tiles(const gemm *g)
+{
+    const size_t rows = kern_size_share(g->m, TILES_ROWS, ROW_GRAIN);
+    const size_t depth = kern_size_share(g->k, TILES_DEPTH, ROW_GRAIN);
+    for (size_t i = 0; i < g->m; i += rows) {
+        gemm part = *g;
+        part.m = kern_size_min(rows, g->m - i);
+        part.a += i * g->lda;
+        part.c += i * g->ldc;
+        for (size_t k = 0; k < g->k; k += depth) {
+            tiles_piece(&part, k, kern_size_min(k + depth, g->k));
+        }
+    }
+}
+
+#else
+
+static bool tiles_serve(const gemm *g)
+{
+    (void)g;
+    return false;
+}
+
+static void gemm_tiles(const gemm *g)
+{
+    gemm_panels(g);
+}
+
+#endif
 static void gemm_serial(const gemm *g)
 {
-    if (g->panels) {
-        gemm_panels(g);
-    } else {
+    if (!g->panels) {
         gemm_with_bias(g);
+    } else if (tiles_serve(g)) {
+        gemm_tiles(g);
+    } else {
+        gemm_panels(g);
     }
 }
 
@@ -166,6 +238,7 @@ static void gemm_columns(const gemm *whole, size_t begin, size_t end)
     const size_t step = whole->panels ? whole->k : whole->tb ? whole->ldb : 1;
     part.n = end - begin;
     part.b += begin * step;
+    part.ldb -= whole->panels ? begin : 0;
     part.c += begin;
     part.bias = whole->bias == NULL ? NULL : whole->bias + begin;
     gemm_serial(&part);

@@ -7,7 +7,6 @@
 #include "kernels/kern_blas.h"
 #include "kernels/kern_block.h"
 #include "kernels/kern_simd.h"
-#include "kernels/kern_transpose.h"
 #include "kernels/kern_vmath.h"
 
 #include <math.h>
@@ -15,6 +14,7 @@
 
 typedef KERN_NAME(kern_gemm) gemm;
 
+/* Scores times β, with `base` added first unless it is NULL. */
 KERN_INLINE void scale_scores(kern_real *row, const kern_real *base, size_t n, kern_real beta)
 {
     if (base == NULL) {
@@ -29,204 +29,186 @@ KERN_INLINE void scale_scores(kern_real *row, const kern_real *base, size_t n, k
     }
 }
 
-/* Row of scores, to which `base` adds unless it is NULL, to row of weights; returns ℓ. With
- * `visible` = 0 the row becomes zero and ℓ = 0. */
+/* Row of `bound` scores, to which `base` adds unless it is NULL, to row of weights; returns ℓ. What
+ * is not visible counts as −∞, so that every pass has a length that vectors divide. With `visible`
+ * = 0 the row becomes zero and ℓ = 0. */
 KERN_HOT static double softmax_row(kern_real *row, const kern_real *base, size_t visible,
                                    size_t bound, kern_real beta)
 {
-    double lse = 0;
-    if (visible > 0) {
-        scale_scores(row, base, visible, beta);
-        const kern_real largest = KERN_NAME(kern_vmath_max)(row, visible);
-        const double total = KERN_NAME(kern_vmath_exp_sum)(row, row, largest, visible);
-        const kern_real inverse = (kern_real)(1.0 / total);
-        for (size_t j = 0; j < visible; j++) {
-            row[j] *= inverse;
-        }
-        lse = (double)largest + log(total);
+    if (visible == 0) {
+        memset(row, 0, bound * sizeof *row);
+        return 0;
     }
-    memset(row + visible, 0, (bound - visible) * sizeof *row);
-    return lse;
+    scale_scores(row, base, bound, beta);
+    for (size_t j = visible; j < bound; j++) {
+        row[j] = -(kern_real)INFINITY;
+    }
+    const kern_real largest = KERN_NAME(kern_vmath_max)(row, bound);
+    const double total = KERN_NAME(kern_vmath_exp_sum)(row, row, largest, bound);
+    const kern_real inverse = (kern_real)(1.0 / total);
+    for (size_t j = 0; j < bound; j++) {
+        row[j] *= inverse;
+    }
+    return (double)largest + log(total);
 }
 
-static void write_row_outputs(const kern_call *call, const kern_head *head, size_t row,
-                              size_t global_row, size_t index, double lse)
+static void write_row_outputs(const kern_call *call, size_t at, double lse, kern_real diagonal)
 {
-    const size_t at = global_row * call->attr->attention.heads + index;
-    kern_real *out_lse = call->out[1].data;
-    kern_real *out_diagonal = call->out[2].data;
+    kern_real *out_lse = call->out[KERN_ATTENTION_LSE].data;
+    kern_real *out_diagonal = call->out[KERN_ATTENTION_OWN].data;
     if (out_lse != NULL) {
         out_lse[at] = (kern_real)lse;
     }
     if (out_diagonal != NULL) {
-        out_diagonal[at] = head->p.data[row * head->p.ld + row];
+        out_diagonal[at] = diagonal;
     }
 }
 
-/* Block of rows of p that starts at r: (+)= q·k, from the transposed keys. */
-static void score_block(const kern_head *head, const kern_real *transposed, size_t r,
+/* Block of rows of scores that starts at r: (+)= q·k, from the panels of keys. */
+static void score_block(const kern_head *head, const kern_real *turned, kern_real *block, size_t r,
                         bool accumulate)
 {
     const size_t n = head->tokens;
     const size_t end = kern_attention_block_end(n, r);
-    const gemm scores = {.m = end - r,
+    const gemm scores = {.panels = true,
+                         .m = end - r,
                          .n = end,
                          .k = head->width,
                          .alpha = 1,
                          .beta = accumulate ? 1 : 0,
                          .a = head->q.data + r * head->q.ld,
                          .lda = head->q.ld,
-                         .b = transposed,
+                         .b = turned,
                          .ldb = n,
-                         .c = head->p.data + r * head->p.ld,
-                         .ldc = head->p.ld};
+                         .c = block,
+                         .ldc = n};
     KERN_NAME(kern_gemm_run)(&scores, 1);
 }
 
-/* Weights P of one head; the transposed c is at hand. */
-static void head_weights(const kern_call *call, const kern_head *head,
-                         const kern_attention_scratch *scratch, size_t sequence, size_t index)
+/* A head of a sequence, with the diagonal part that acts on it. */
+typedef struct forward_head {
+    kern_attention_part part;
+    kern_head head;
+    kern_head diagonal;
+    size_t sequence;
+    size_t index;
+} forward_head;
+
+static forward_head forward_at(const kern_call *call, size_t sequence, size_t index)
 {
-    const kern_attr *attr = call->attr;
-    const kern_attention_part part = kern_attention_kind(call);
-    const size_t n = head->tokens;
-    kern_head diagonal =
-        kern_attention_diagonal(call, call->in, call->out[KERN_ATTENTION_M], sequence, index);
-    diagonal.p = head->p;
-    KERN_NAME(kern_transpose)(scratch->transposed, n, head->k.data, head->k.ld, n, head->width);
-    for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
-        score_block(head, scratch->transposed, r, false);
-        if (part == KERN_ATTENTION_EACH) {
-            score_block(&diagonal, scratch->wide, r, true);
-        }
-        for (size_t i = r; i < kern_attention_block_end(n, r); i++) {
-            const double lse =
-                softmax_row(head->p.data + i * head->p.ld,
-                            part == KERN_ATTENTION_SHARED ? scratch->base + i * n : NULL,
-                            kern_attention_visible(attr, i), n, (kern_real)attr->attention.beta);
-            write_row_outputs(call, head, i, sequence * n + i, index, lse);
+    return (forward_head){
+        .part = kern_attention_kind(call),
+        .head = kern_attention_head(call, call->in, call->out[0], sequence, index),
+        .diagonal =
+            kern_attention_diagonal(call, call->in, call->out[KERN_ATTENTION_M], sequence, index),
+        .sequence = sequence,
+        .index = index};
+}
+
+/* Weights of the block that starts at r. Kept ones are zero where nothing may be attended. */
+static void block_weights(const kern_call *call, const forward_head *h,
+                          const kern_attention_scratch *scratch, kern_real *block, size_t r)
+{
+    const kern_attention_attr *a = &call->attr->attention;
+    const size_t n = h->head.tokens;
+    const size_t end = kern_attention_block_end(n, r);
+    const bool kept = block != scratch->block;
+    score_block(&h->head, kern_attention_turned(scratch, h->index, n, h->head.width), block, r,
+                false);
+    if (h->part == KERN_ATTENTION_EACH) {
+        score_block(&h->diagonal, scratch->wide, block, r, true);
+    }
+    for (size_t i = r; i < end; i++) {
+        kern_real *row = block + (i - r) * n;
+        const kern_real *base = h->part == KERN_ATTENTION_SHARED ? scratch->base + i * n : NULL;
+        const double lse =
+            softmax_row(row, base, kern_attention_visible(call->attr, i), end, (kern_real)a->beta);
+        write_row_outputs(call, (h->sequence * n + i) * a->heads + h->index, lse, row[i]);
+        if (kept) {
+            memset(row + end, 0, (n - end) * sizeof *row);
         }
     }
 }
 
-/* out[:, begin … end) (+)= c P v for one head. */
-static void head_mix(const kern_call *call, const kern_head *head,
-                     const kern_attention_scratch *scratch, size_t begin, size_t end,
-                     bool accumulate)
+/* Block of rows that starts at r: weights, and at once what they mix, so that weights that nobody
+ * keeps never leave the cache. */
+static void forward_block(const kern_call *call, const forward_head *h,
+                          const kern_attention_scratch *scratch, size_t r)
 {
-    const size_t n = head->tokens;
-    for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
-        const size_t bound = kern_attention_block_end(n, r);
-        const gemm mix = {.m = bound - r,
-                          .n = end - begin,
-                          .k = bound,
-                          .alpha = (kern_real)call->attr->attention.scale,
-                          .beta = accumulate ? 1 : 0,
-                          .a = kern_attention_drop(call, head, scratch->dropped, r),
-                          .lda = n,
-                          .b = head->v.data + begin,
-                          .ldb = head->v.ld,
-                          .c = head->out.data + r * head->out.ld + begin,
-                          .ldc = head->out.ld};
-        KERN_NAME(kern_gemm_run)(&mix, 1);
+    const size_t n = h->head.tokens;
+    const bool mixes = call->out[KERN_ATTENTION_M].data != NULL;
+    kern_real *block = h->head.p.data == NULL ? scratch->block : h->head.p.data + r * n;
+    block_weights(call, h, scratch, block, r);
+    const kern_real *left = kern_attention_drop(call, &h->head, block, scratch->dropped, r);
+    if (h->head.out.data != NULL) {
+        kern_attention_mix(call, &h->head, left, h->head.v, r,
+                           call->attr->attention.sum_heads && h->index > 0);
+    }
+    if (mixes && h->part == KERN_ATTENTION_EACH) {
+        kern_attention_mix(call, &h->diagonal, left, h->diagonal.v, r, false);
+    } else if (mixes && h->part == KERN_ATTENTION_SHARED) {
+        kern_attention_add_rows(scratch->sums + r * n, left, n, r, h->index > 0);
     }
 }
 
-/* Pairs of blocks of the scores e·c that all heads share. */
-static void forward_base(const kern_call *call, const kern_attention_scratch *scratch,
-                         size_t sequence, size_t begin, size_t end)
+/* The block's part of a stage; `h` is the first head. */
+typedef void block_body(const kern_call *call, const forward_head *h,
+                        const kern_attention_scratch *scratch, size_t r);
+
+/* A stage's body over all blocks of pairs begin … end − 1. */
+static void each_block(const kern_call *call, const forward_head *h,
+                       const kern_attention_scratch *scratch, size_t begin, size_t end,
+                       block_body *body)
 {
-    kern_head diagonal =
-        kern_attention_diagonal(call, call->in, call->out[KERN_ATTENTION_M], sequence, 0);
-    diagonal.p = (kern_panel){scratch->base, diagonal.tokens};
-    kern_attention_transpose(&diagonal, scratch);
     for (size_t k = 2 * begin; k < 2 * end; k++) {
-        const size_t r = kern_attention_paired_row(diagonal.tokens, k);
-        if (r < diagonal.tokens) {
-            score_block(&diagonal, scratch->wide, r, false);
+        const size_t r = kern_attention_paired_row(h->head.tokens, k);
+        if (r < h->head.tokens) {
+            body(call, h, scratch, r);
         }
     }
 }
 
-static void forward_heads(const kern_call *call, const kern_attention_scratch *scratch,
+/* The scores e·c that all heads share. */
+static void base_block(const kern_call *call, const forward_head *h,
+                       const kern_attention_scratch *scratch, size_t r)
+{
+    (void)call;
+    score_block(&h->diagonal, scratch->wide, scratch->base + r * h->head.tokens, r, false);
+}
+
+/* m = c (Σ_h P) c. */
+static void sums_block(const kern_call *call, const forward_head *h,
+                       const kern_attention_scratch *scratch, size_t r)
+{
+    kern_attention_mix(call, &h->diagonal, scratch->sums + r * h->head.tokens, h->diagonal.v, r,
+                       false);
+}
+
+/* Pairs of blocks, each from scores to outputs; within them head after head, whose keys and values
+ * stay in cache. */
+static void forward_pairs(const kern_call *call, const kern_attention_scratch *scratch,
                           size_t sequence, size_t begin, size_t end)
 {
-    const kern_view m = call->out[KERN_ATTENTION_M];
-    const bool each = kern_attention_kind(call) == KERN_ATTENTION_EACH;
-    for (size_t h = begin; h < end; h++) {
-        const kern_head head = kern_attention_forward_head(call, scratch, sequence, h);
-        kern_head diagonal = kern_attention_diagonal(call, call->in, m, sequence, h);
-        if (each && h == begin) {
-            kern_attention_transpose(&diagonal, scratch);
-        }
-        head_weights(call, &head, scratch, sequence, h);
-        if (!call->attr->attention.sum_heads && head.out.data != NULL) {
-            head_mix(call, &head, scratch, 0, head.value_width, false);
-        }
-        if (each && m.data != NULL) {
-            diagonal.p = head.p;
-            head_mix(call, &diagonal, scratch, 0, diagonal.value_width, false);
-        }
+    const forward_head first = forward_at(call, sequence, 0);
+    const bool shared = first.part == KERN_ATTENTION_SHARED;
+    if (shared) {
+        each_block(call, &first, scratch, begin, end, base_block);
     }
-}
-
-static void forward_columns(const kern_call *call, const kern_attention_scratch *scratch,
-                            size_t sequence, size_t begin, size_t end)
-{
-    for (size_t h = 0; h < call->attr->attention.heads; h++) {
-        const kern_head head = kern_attention_forward_head(call, scratch, sequence, h);
-        head_mix(call, &head, scratch, begin, end, h > 0);
+    for (size_t i = 0; i < call->attr->attention.heads; i++) {
+        const forward_head h = forward_at(call, sequence, i);
+        each_block(call, &h, scratch, begin, end, forward_block);
     }
-}
-
-/* Rows of one block: out (+)= c left·right, where `left` starts at that block. */
-static void mix_block(const kern_call *call, const kern_head *to, const kern_real *left,
-                      kern_panel right, size_t r, bool accumulate)
-{
-    const size_t n = to->tokens;
-    const size_t bound = kern_attention_block_end(n, r);
-    const gemm g = {.m = bound - r,
-                    .n = to->value_width,
-                    .k = bound,
-                    .alpha = (kern_real)call->attr->attention.scale,
-                    .beta = accumulate ? 1 : 0,
-                    .a = left,
-                    .lda = n,
-                    .b = right.data,
-                    .ldb = right.ld,
-                    .c = to->out.data + r * to->out.ld,
-                    .ldc = to->out.ld};
-    KERN_NAME(kern_gemm_run)(&g, 1);
-}
-
-/* Pairs of blocks of m = c (Σ_h P) c. */
-static void forward_sums(const kern_call *call, const kern_attention_scratch *scratch,
-                         size_t sequence, size_t begin, size_t end)
-{
-    const kern_head diagonal =
-        kern_attention_diagonal(call, call->in, call->out[KERN_ATTENTION_M], sequence, 0);
-    for (size_t k = 2 * begin; k < 2 * end; k++) {
-        const size_t r = kern_attention_paired_row(diagonal.tokens, k);
-        if (r < diagonal.tokens) {
-            kern_real *left = scratch->sums + r * diagonal.tokens;
-            kern_attention_sum_weights(call, scratch, sequence, r, left);
-            mix_block(call, &diagonal, left, diagonal.v, r, false);
-        }
+    if (shared && call->out[KERN_ATTENTION_M].data != NULL) {
+        each_block(call, &first, scratch, begin, end, sums_block);
     }
 }
 
 void kern_attention_forward(const kern_call *call)
 {
-    const kern_attention_attr *a = &call->attr->attention;
-    const bool columns = a->sum_heads && call->out[KERN_ATTENTION_OUT].data != NULL;
-    const bool shared = kern_attention_kind(call) == KERN_ATTENTION_SHARED;
-    const bool sums = shared && call->out[KERN_ATTENTION_M].data != NULL;
-    const size_t pairs = kern_attention_pairs(a->tokens);
+    const size_t tokens = call->attr->attention.tokens;
     const kern_attention_stage stages[] = {
-        {shared ? forward_base : NULL, pairs},
-        {forward_heads, a->heads},
-        {columns ? forward_columns : NULL, call->out[KERN_ATTENTION_OUT].cols},
-        {sums ? forward_sums : NULL, pairs}};
+        {kern_attention_turn_keys, kern_attention_panels(tokens)},
+        {forward_pairs, kern_attention_pairs(tokens)}};
     kern_attention_run(call, stages, sizeof stages / sizeof *stages);
 }
 
@@ -302,7 +284,7 @@ static void mix_value_tangent(const kern_call *call, const kern_head *dot, const
     if (call->bindings->own_rows) {
         mix_own(call, dot, weights, r);
     } else {
-        mix_block(call, dot, weights, dot->v, r, true);
+        kern_attention_mix(call, dot, weights, dot->v, r, true);
     }
 }
 
@@ -311,13 +293,14 @@ static void mix_head_tangent(const kern_call *call, const kern_head *head, const
                              const kern_attention_scratch *scratch, bool accumulate)
 {
     const size_t n = head->tokens;
-    kern_head moving = *head;
-    moving.p.data = scratch->scores;
     for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
-        mix_block(call, dot, kern_attention_drop(call, &moving, scratch->dropped, r), head->v, r,
-                  accumulate);
+        const kern_real *left =
+            kern_attention_drop(call, head, scratch->scores + r * n, scratch->dropped, r);
+        kern_attention_mix(call, dot, left, head->v, r, accumulate);
         if (dot->v.data != NULL) {
-            mix_value_tangent(call, dot, kern_attention_drop(call, head, scratch->dropped, r), r);
+            mix_value_tangent(
+                call, dot,
+                kern_attention_drop(call, head, head->p.data + r * n, scratch->dropped, r), r);
         }
     }
 }
@@ -369,12 +352,11 @@ static void weight_tangent(const kern_call *call, const moving_head *m,
 static void add_weight_tangent(const kern_call *call, const kern_head *head,
                                const kern_attention_scratch *scratch, bool add)
 {
-    kern_head moving = *head;
-    moving.p.data = scratch->scores;
-    for (size_t r = 0; r < head->tokens; r += KERN_ATTENTION_BLOCK) {
-        kern_attention_add_rows(scratch->sums + r * head->tokens,
-                                kern_attention_drop(call, &moving, scratch->dropped, r),
-                                head->tokens, r, add);
+    const size_t n = head->tokens;
+    for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
+        const kern_real *left =
+            kern_attention_drop(call, head, scratch->scores + r * n, scratch->dropped, r);
+        kern_attention_add_rows(scratch->sums + r * n, left, n, r, add);
     }
 }
 
@@ -384,8 +366,8 @@ static void mix_sum_tangent(const kern_call *call, const moving_head *m,
 {
     for (size_t r = 0; r < m->head.tokens; r += KERN_ATTENTION_BLOCK) {
         kern_real *weights = scratch->base + r * m->head.tokens;
-        mix_block(call, &m->diagonal_dot, scratch->sums + r * m->head.tokens, m->diagonal.v, r,
-                  false);
+        kern_attention_mix(call, &m->diagonal_dot, scratch->sums + r * m->head.tokens,
+                           m->diagonal.v, r, false);
         if (m->diagonal_dot.v.data != NULL) {
             kern_attention_sum_weights(call, scratch, sequence, r, weights);
             mix_value_tangent(call, &m->diagonal_dot, weights, r);

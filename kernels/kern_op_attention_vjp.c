@@ -10,7 +10,6 @@
 #include "kernels/kern_blas.h"
 #include "kernels/kern_dropout.h"
 #include "kernels/kern_simd.h"
-#include "kernels/kern_transpose.h"
 #include "kernels/kern_vmath.h"
 
 #include <string.h>
@@ -59,20 +58,21 @@ KERN_HOT static void mask_row(kern_real *row, size_t n, kern_dropout_row mask)
     }
 }
 
-/* Block of rows of P̄ that starts at r: (+)= c O̅ vᵀ, from the transposed values. */
-static void value_product(const kern_call *call, const kern_head *bar, const kern_real *transposed,
+/* Block of rows of P̄ that starts at r: (+)= c O̅ vᵀ, from the panels of values. */
+static void value_product(const kern_call *call, const kern_head *bar, const kern_real *turned,
                           kern_real *rows, size_t r, bool accumulate)
 {
     const size_t n = bar->tokens;
     const size_t bound = kern_attention_block_end(n, r);
-    const gemm g = {.m = bound - r,
+    const gemm g = {.panels = true,
+                    .m = bound - r,
                     .n = bound,
                     .k = bar->value_width,
                     .alpha = (kern_real)call->attr->attention.scale,
                     .beta = accumulate ? 1 : 0,
                     .a = bar->out.data + r * bar->out.ld,
                     .lda = bar->out.ld,
-                    .b = transposed,
+                    .b = turned,
                     .ldb = n,
                     .c = rows,
                     .ldc = n};
@@ -82,16 +82,18 @@ static void value_product(const kern_call *call, const kern_head *bar, const ker
 /* P̄ rows of a block, before the softmax: m ⊙ c O̅ vᵀ and the diagonal part's, zero when no output
  * has a cotangent. */
 static void weight_cotangent(const kern_call *call, const head_bars *h,
-                             const kern_attention_scratch *scratch, kern_real *rows, size_t r)
+                             const kern_attention_scratch *scratch, size_t index, kern_real *rows,
+                             size_t r)
 {
     const kern_attention_attr *a = &call->attr->attention;
     const size_t n = h->head.tokens;
     const size_t bound = kern_attention_block_end(n, r);
+    const kern_real *values = kern_attention_turned(scratch, index, n, h->head.value_width);
     const bool mixed = h->diagonal_bar.out.data != NULL;
     if (h->bar.out.data == NULL) {
         memset(rows, 0, (bound - r) * n * sizeof *rows);
     } else {
-        value_product(call, &h->bar, scratch->transposed, rows, r, false);
+        value_product(call, &h->bar, values, rows, r, false);
     }
     if (mixed && h->part == KERN_ATTENTION_EACH) {
         value_product(call, &h->diagonal_bar, scratch->wide, rows, r, true);
@@ -119,7 +121,7 @@ static void score_cotangent(const kern_call *call, const head_bars *h,
     const size_t index = at % a->heads;
     const size_t first_row = at / a->heads * n;
     kern_real *rows = scratch->scores + index * n * n + r * n;
-    weight_cotangent(call, h, scratch, rows, r);
+    weight_cotangent(call, h, scratch, index, rows, r);
     for (size_t i = r; i < bound; i++) {
         kern_real *row = rows + (i - r) * n;
         const size_t scalar = (first_row + i) * a->heads + index;
@@ -187,10 +189,11 @@ static void query_cotangent(const kern_head *head, const kern_head *bar,
 static const kern_real *dropped_weights(const kern_call *call, const kern_head *head,
                                         kern_real *out)
 {
+    const size_t n = head->tokens;
     const kern_real *p = head->p.data;
-    for (size_t r = 0; r < head->tokens; r += KERN_ATTENTION_BLOCK) {
-        kern_real *block = out + r * head->tokens;
-        if (kern_attention_drop(call, head, block, r) == block) {
+    for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
+        kern_real *block = out + r * n;
+        if (kern_attention_drop(call, head, head->p.data + r * n, block, r) == block) {
             p = out;
         }
     }
@@ -224,7 +227,6 @@ static void vjp_base(const kern_call *call, const kern_attention_scratch *scratc
 {
     const head_bars h = bars_at(call, sequence, 0);
     const size_t n = h.head.tokens;
-    kern_attention_transpose(&h.diagonal, scratch);
     for (size_t k = 2 * begin; k < 2 * end; k++) {
         const size_t r = kern_attention_paired_row(n, k);
         if (r < n) {
@@ -236,10 +238,7 @@ static void vjp_base(const kern_call *call, const kern_attention_scratch *scratc
 static void head_cotangents(const kern_call *call, const head_bars *h,
                             const kern_attention_scratch *scratch, size_t at)
 {
-    const size_t n = h->head.tokens;
-    KERN_NAME(kern_transpose)
-    (scratch->transposed, n, h->head.v.data, h->head.v.ld, n, h->head.value_width);
-    for (size_t r = 0; r < n; r += KERN_ATTENTION_BLOCK) {
+    for (size_t r = 0; r < h->head.tokens; r += KERN_ATTENTION_BLOCK) {
         score_cotangent(call, h, scratch, at, r);
     }
     key_value_cotangents(call, &h->head, &h->bar, scratch, at % call->attr->attention.heads);
@@ -251,9 +250,6 @@ static void vjp_heads(const kern_call *call, const kern_attention_scratch *scrat
     const kern_attention_attr *a = &call->attr->attention;
     for (size_t i = begin; i < end; i++) {
         const head_bars h = bars_at(call, sequence, i);
-        if (h.part == KERN_ATTENTION_EACH && i == begin) {
-            kern_attention_transpose(&h.diagonal, scratch);
-        }
         head_cotangents(call, &h, scratch, sequence * a->heads + i);
         if (h.bar.q.data != NULL && !a->shared_query) {
             query_cotangent(&h.head, &h.bar, scratch, i, 0, h.head.width, call->accumulate[Q]);
@@ -354,6 +350,7 @@ void kern_attention_vjp(const kern_call *call)
     const bool pulled = shared && (call->d_in[E].data != NULL || call->d_in[C].data != NULL);
     const size_t pairs = kern_attention_pairs(a->tokens);
     const kern_attention_stage stages[] = {
+        {kern_attention_turn_values, kern_attention_panels(a->tokens)},
         {shared && call->d_out[KERN_ATTENTION_M].data != NULL ? vjp_base : NULL, pairs},
         {vjp_heads, a->heads},
         {columns ? vjp_columns : NULL, call->in[Q].cols},

@@ -48,6 +48,7 @@ static void multiply(const kern_call *call, kern_view y, kern_view x, operand we
               .tb = !plain};
     if (weight.packed != NULL) {
         g.b = weight.packed + (plain ? 0 : kern_pack_operand_size(w.rows, w.cols));
+        g.ldb = y.cols;
         g.panels = true;
         g.tb = false;
     }

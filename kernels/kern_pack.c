@@ -27,14 +27,12 @@ static void pack_plain(const pack_task *task, size_t begin, size_t end)
     }
 }
 
-/* Columns begin … end − 1 of Wᵀ, which are rows of W, whole panels. */
-static void pack_transposed(const pack_task *task, size_t begin, size_t end)
+void KERN_NAME(kern_pack_turned)(kern_real *out, const kern_real *in, size_t ldi, size_t begin,
+                                 size_t end, size_t cols)
 {
-    kern_real *out = task->out + kern_pack_operand_size(task->rows, task->cols);
     for (size_t j = begin; j < end; j += KERN_PANEL) {
         const size_t width = kern_size_min(KERN_PANEL, end - j);
-        KERN_NAME(kern_transpose)
-        (out + j * task->cols, width, task->in + j * task->cols, task->cols, width, task->cols);
+        KERN_NAME(kern_transpose)(out + j * cols, width, in + j * ldi, ldi, width, cols);
     }
 }
 
@@ -46,7 +44,9 @@ static void pack_worker(void *context, int worker, int workers)
     kern_parallel_share(task->cols, KERN_PANEL, worker, workers, &begin, &end);
     pack_plain(task, begin, end);
     kern_parallel_share(task->rows, KERN_PANEL, worker, workers, &begin, &end);
-    pack_transposed(task, begin, end);
+    KERN_NAME(kern_pack_turned)
+    (task->out + kern_pack_operand_size(task->rows, task->cols), task->in, task->cols, begin, end,
+     task->cols);
 }
 
 void KERN_NAME(kern_pack)(kern_real *out, const kern_real *in, size_t rows, size_t cols,

@@ -37,6 +37,14 @@ static inline size_t kern_size_round_up(size_t n, size_t unit)
     return (n + unit - 1) & ~(unit - 1);
 }
 
+/* Smallest share of n, a multiple of `unit` (a power of two), that makes no more shares than `most`
+ * of each would; n is at least 1. */
+static inline size_t kern_size_share(size_t n, size_t most, size_t unit)
+{
+    const size_t shares = (n + most - 1) / most;
+    return kern_size_round_up((n + shares - 1) / shares, unit);
+}
+
 static inline size_t kern_size_min(size_t a, size_t b)
 {
     return a < b ? a : b;

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/kern_blas_tile.h"
+
+#include "kernels/kern_pack.h"
+#include "kernels/kern_simd.h"
+#include "kernels/kern_size.h"
+
+#if KERN_GNU_X86
+#include <immintrin.h>
+
+#define KERN_AVX512 __attribute__((target("avx512f")))
+#define TILE_INLINE KERN_AVX512 KERN_INLINE
+#define UNROLL      _Pragma("GCC unroll 6")
+
+/* A register tile of six rows and four vectors: 24 sums, four vectors of the panel and one number
+ * of A, of 32 registers. */
+enum { ROWS = 6, LANES = 16, VECTORS = KERN_PANEL / LANES };
+
+/* Steps over k between two requests for memory: one line of 16 numbers each time, so that a panel,
+ * four lines deep at every step, is asked for within 4·STEPS tiles. */
+enum { STEPS = 4 };
+
+typedef struct tile {
+    size_t k;
+    const float *a;
+    size_t lda;
+    const float *panel;
+    float *c;
+    size_t ldc;
+    bool add;
+    const float *ahead; /* what is asked for meanwhile */
+} tile;
+
+/* sum += x·y. Left to itself, the compiler takes forms of the instruction that overwrite an
+ * operand, and then copies registers, which costs 5 % of the speed. */
+#define MULTIPLY_ADD(sum, x, y) __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y))
+
+/* Where the rows of A and of the panel stand, and the sums: up to ROWS rows, the number of which is
+ * a constant of every caller, so that the loops disappear and the arrays become registers. */
+typedef struct state {
+    const float *a[ROWS];
+    const float *b;
+    __m512 sum[ROWS][VECTORS];
+} state;
+
+/* Step s over k: the outer product of a column of A and a row of the panel. */
+TILE_INLINE void step(state *at, size_t rows, size_t s)
+{
+    __m512 row[VECTORS];
+    UNROLL for (size_t j = 0; j < VECTORS; j++)
+    {
+        row[j] = _mm512_loadu_ps(at->b + s * KERN_PANEL + j * LANES);
+    }
+    UNROLL for (size_t i = 0; i < rows; i++)
+    {
+        const __m512 x = _mm512_set1_ps(at->a[i][s]);
+        UNROLL for (size_t j = 0; j < VECTORS; j++)
+        {
+            MULTIPLY_ADD(at->sum[i][j], x, row[j]);
+        }
+    }
+}
+
+TILE_INLINE void advance(state *at, size_t rows, size_t steps)
+{
+    UNROLL for (size_t i = 0; i < rows; i++)
+    {
+        at->a[i] += steps;
+    }
+    at->b += steps * KERN_PANEL;
+}
+
+TILE_INLINE void start(state *at, const tile *t, size_t rows)
+{
+    at->b = t->panel;
+    UNROLL for (size_t i = 0; i < rows; i++)
+    {
+        at->a[i] = t->a + i * t->lda;
+        UNROLL for (size_t j = 0; j < VECTORS; j++)
+        {
+            at->sum[i][j] = _mm512_setzero_ps();
+        }
+    }
+}
+
+TILE_INLINE void finish(const state *at, const tile *t, size_t rows)
+{
+    UNROLL for (size_t i = 0; i < rows; i++)
+    {
+        float *c = t->c + i * t->ldc;
+        UNROLL for (size_t j = 0; j < VECTORS; j++, c += LANES)
+        {
+            const __m512 sum = at->sum[i][j];
+            _mm512_storeu_ps(c, t->add ? _mm512_add_ps(sum, _mm512_loadu_ps(c)) : sum);
+        }
+    }
+}
+
+TILE_INLINE void run(const tile *t, size_t rows)
+{
+    state at;
+    const float *ahead = t->ahead;
+    size_t k = t->k;
+    start(&at, t, rows);
+    for (; k >= STEPS; k -= STEPS, ahead += LANES) {
+        _mm_prefetch(ahead, _MM_HINT_T0);
+        UNROLL for (size_t s = 0; s < STEPS; s++)
+        {
+            step(&at, rows, s);
+        }
+        advance(&at, rows, STEPS);
+    }
+    for (; k > 0; k--) {
+        step(&at, rows, 0);
+        advance(&at, rows, 1);
+    }
+    finish(&at, t, rows);
+}
+
+/* Defines tile_N, the tile of N rows. */
+#define TILE(rows)                                                                                 \
+    KERN_AVX512 static void tile_##rows(const tile *t)                                             \
+    {                                                                                              \
+        run(t, rows);                                                                              \
+    }
+
+TILE(1)
+TILE(2)
+TILE(3)
+TILE(4)
+TILE(5)
+TILE(6)
+
+typedef void tile_body(const tile *t);
+
+static tile_body *const bodies[ROWS + 1] = {NULL, tile_1, tile_2, tile_3, tile_4, tile_5, tile_6};
+
+bool kern_blas_tile_serves(const kern_gemm_f32 *g)
+{
+    return !g->ta && g->alpha == 1.0F && (g->beta == 0.0F || g->beta == 1.0F) &&
+           __builtin_cpu_supports("avx512f") != 0;
+}
+
+void kern_blas_tile(const kern_gemm_f32 *g, const float *next)
+{
+    const size_t asked = g->k / STEPS * LANES; /* numbers that one tile asks for */
+    const size_t length = g->k * KERN_PANEL;
+    size_t done = next == NULL ? length : 0;
+    tile t = {.k = g->k, .lda = g->lda, .panel = g->b, .ldc = g->ldc, .add = g->beta != 0.0F};
+    for (size_t i = 0; i < g->m; i += ROWS) {
+        t.a = g->a + i * g->lda;
+        t.c = g->c + i * g->ldc;
+        t.ahead = done + asked <= length ? next + done : g->b;
+        done += asked;
+        bodies[kern_size_min(ROWS, g->m - i)](&t);
+    }
+}
+#else
+bool kern_blas_tile_serves(const kern_gemm_f32 *g)
+{
+    (void)g;
+    return false;
+}
+
+void kern_blas_tile(const kern_gemm_f32 *g, const float *next)
+{
+    (void)g;
+    (void)next;
+}
+#endif
