@@ -96,21 +96,16 @@ static void turn_diagonal(const kern_call *call, const kern_attention_scratch *s
 void kern_attention_turn_keys(const kern_call *call, const kern_attention_scratch *scratch,
                               size_t sequence, size_t begin, size_t end)
 {
-    for (size_t i = 0; i < call->attr->attention.heads; i++) {
-        const kern_head h = kern_attention_head(call, call->in, call->out[0], sequence, i);
-        turn(scratch->turned + i * h.tokens * h.width, h.k, h.tokens, h.width, begin, end);
-    }
+    const kern_head h = kern_attention_head(call, call->in, call->out[0], sequence, 0);
+    turn(scratch->turned, h.k, h.tokens, call->attr->attention.heads * h.width, begin, end);
     turn_diagonal(call, scratch, sequence, begin, end);
 }
 
 void kern_attention_turn_values(const kern_call *call, const kern_attention_scratch *scratch,
                                 size_t sequence, size_t begin, size_t end)
 {
-    for (size_t i = 0; i < call->attr->attention.heads; i++) {
-        const kern_head h = kern_attention_head(call, call->in, call->out[0], sequence, i);
-        turn(scratch->turned + i * h.tokens * h.value_width, h.v, h.tokens, h.value_width, begin,
-             end);
-    }
+    const kern_head h = kern_attention_head(call, call->in, call->out[0], sequence, 0);
+    turn(scratch->turned, h.v, h.tokens, call->attr->attention.heads * h.value_width, begin, end);
     turn_diagonal(call, scratch, sequence, begin, end);
 }
 
@@ -233,6 +228,27 @@ KERN_HOT void kern_attention_add_rows(kern_real *to, const kern_real *from, size
         for (size_t j = 0; j < bound; j++) {
             out[j] += in[j];
         }
+    }
+}
+
+void kern_attention_scores(const kern_scores *s, kern_real *block, size_t r, bool accumulate)
+{
+    const size_t end = kern_attention_block_end(s->tokens, r);
+    KERN_NAME(kern_gemm)
+    g = {.panels = true,
+         .m = end - r,
+         .k = s->width,
+         .alpha = (kern_real)s->scale,
+         .beta = accumulate ? 1 : 0,
+         .a = s->left.data + r * s->left.ld,
+         .lda = s->left.ld,
+         .ldc = s->tokens};
+    for (size_t j = 0; j < end; j += KERN_PANEL) {
+        g.n = kern_size_min(KERN_PANEL, end - j);
+        g.ldb = kern_size_min(KERN_PANEL, s->tokens - j);
+        g.b = s->turned + j * s->wide + s->begin * g.ldb;
+        g.c = block + j;
+        KERN_NAME(kern_gemm_run)(&g, 1);
     }
 }
 

@@ -65,7 +65,7 @@ typedef struct kern_attention_scratch {
     /* With a diagonal part of width D: */
     kern_real *base; /* N × N: its scores, then the sum of the heads' score cotangents */
     kern_real *sums; /* N × N: sum of the heads' weights */
-    kern_real *wide; /* D × N: panels of c */
+    kern_real *wide; /* D × N: c, turned */
 } kern_attention_scratch;
 
 /* Reals of one worker's scratch. */
@@ -100,7 +100,7 @@ typedef struct kern_attention_stage {
 #define kern_attention_diagonal    KERN_NAME(kern_attention_diagonal)
 #define kern_attention_turn_keys   KERN_NAME(kern_attention_turn_keys)
 #define kern_attention_turn_values KERN_NAME(kern_attention_turn_values)
-#define kern_attention_turned      KERN_NAME(kern_attention_turned)
+#define kern_attention_scores      KERN_NAME(kern_attention_scores)
 #define kern_attention_mix         KERN_NAME(kern_attention_mix)
 #define kern_attention_drop        KERN_NAME(kern_attention_drop)
 #define kern_attention_add_rows    KERN_NAME(kern_attention_add_rows)
@@ -132,12 +132,20 @@ void kern_attention_turn_keys(const kern_call *call, const kern_attention_scratc
 void kern_attention_turn_values(const kern_call *call, const kern_attention_scratch *scratch,
                                 size_t sequence, size_t begin, size_t end);
 
-/* Where those of head `index` are, each N × width. */
-static inline const kern_real *kern_attention_turned(const kern_attention_scratch *scratch,
-                                                     size_t index, size_t tokens, size_t width)
-{
-    return scratch->turned + index * tokens * width;
-}
+/* Scores of a block of rows: left·rightᵀ, where the right factor is some columns of a matrix that
+ * was turned. */
+typedef struct kern_scores {
+    size_t tokens;
+    kern_panel left;
+    const kern_real *turned;
+    size_t wide;  /* of the matrix that was turned */
+    size_t begin; /* columns begin … begin + width − 1 of it */
+    size_t width;
+    double scale;
+} kern_scores;
+
+/* Block of rows that starts at r (leading dimension N): (+)= scale · left·rightᵀ. */
+void kern_attention_scores(const kern_scores *s, kern_real *block, size_t r, bool accumulate);
 
 /* Number of panels of rows. */
 static inline size_t kern_attention_panels(size_t tokens)

@@ -7,6 +7,7 @@
 #include "kernels/kern_blas.h"
 #include "kernels/kern_block.h"
 #include "kernels/kern_simd.h"
+#include "kernels/kern_size.h"
 #include "kernels/kern_vmath.h"
 
 #include <math.h>
@@ -29,15 +30,21 @@ KERN_INLINE void scale_scores(kern_real *row, const kern_real *base, size_t n, k
     }
 }
 
-/* Row of `bound` scores, to which `base` adds unless it is NULL, to row of weights; returns ℓ. What
- * is not visible counts as −∞, so that every pass has a length that vectors divide. With `visible`
- * = 0 the row becomes zero and ℓ = 0. */
-KERN_HOT static double softmax_row(kern_real *row, const kern_real *base, size_t visible,
-                                   size_t bound, kern_real beta)
+/* What a row's softmax divides by, as ℓ = largest + log total. */
+typedef struct softmax_scale {
+    double largest;
+    double total;
+} softmax_scale;
+
+/* Row of `bound` scores, to which `base` adds unless it is NULL, to row of weights. What is not
+ * visible counts as −∞, so that every pass has a length that vectors divide. With `visible` = 0 the
+ * row becomes zero and ℓ = 0. */
+KERN_HOT static softmax_scale softmax_row(kern_real *row, const kern_real *base, size_t visible,
+                                          size_t bound, kern_real beta)
 {
     if (visible == 0) {
         memset(row, 0, bound * sizeof *row);
-        return 0;
+        return (softmax_scale){0, 1};
     }
     scale_scores(row, base, bound, beta);
     for (size_t j = visible; j < bound; j++) {
@@ -49,40 +56,20 @@ KERN_HOT static double softmax_row(kern_real *row, const kern_real *base, size_t
     for (size_t j = 0; j < bound; j++) {
         row[j] *= inverse;
     }
-    return (double)largest + log(total);
+    return (softmax_scale){(double)largest, total};
 }
 
-static void write_row_outputs(const kern_call *call, size_t at, double lse, kern_real diagonal)
+static void write_row_outputs(const kern_call *call, size_t at, softmax_scale scale,
+                              kern_real diagonal)
 {
     kern_real *out_lse = call->out[KERN_ATTENTION_LSE].data;
     kern_real *out_diagonal = call->out[KERN_ATTENTION_OWN].data;
     if (out_lse != NULL) {
-        out_lse[at] = (kern_real)lse;
+        out_lse[at] = (kern_real)(scale.largest + log(scale.total));
     }
     if (out_diagonal != NULL) {
         out_diagonal[at] = diagonal;
     }
-}
-
-/* Block of rows of scores that starts at r: (+)= q·k, from the panels of keys. */
-static void score_block(const kern_head *head, const kern_real *turned, kern_real *block, size_t r,
-                        bool accumulate)
-{
-    const size_t n = head->tokens;
-    const size_t end = kern_attention_block_end(n, r);
-    const gemm scores = {.panels = true,
-                         .m = end - r,
-                         .n = end,
-                         .k = head->width,
-                         .alpha = 1,
-                         .beta = accumulate ? 1 : 0,
-                         .a = head->q.data + r * head->q.ld,
-                         .lda = head->q.ld,
-                         .b = turned,
-                         .ldb = n,
-                         .c = block,
-                         .ldc = n};
-    KERN_NAME(kern_gemm_run)(&scores, 1);
 }
 
 /* A head of a sequence, with the diagonal part that acts on it. */
@@ -105,6 +92,29 @@ static forward_head forward_at(const kern_call *call, size_t sequence, size_t in
         .index = index};
 }
 
+/* q·k of a head, and e·c. */
+static kern_scores head_scores(const kern_call *call, const forward_head *h,
+                               const kern_attention_scratch *scratch)
+{
+    return (kern_scores){.tokens = h->head.tokens,
+                         .left = h->head.q,
+                         .turned = scratch->turned,
+                         .wide = call->attr->attention.heads * h->head.width,
+                         .begin = h->index * h->head.width,
+                         .width = h->head.width,
+                         .scale = 1};
+}
+
+static kern_scores diagonal_scores(const forward_head *h, const kern_attention_scratch *scratch)
+{
+    return (kern_scores){.tokens = h->head.tokens,
+                         .left = h->diagonal.q,
+                         .turned = scratch->wide,
+                         .wide = h->diagonal.width,
+                         .width = h->diagonal.width,
+                         .scale = 1};
+}
+
 /* Weights of the block that starts at r. Kept ones are zero where nothing may be attended. */
 static void block_weights(const kern_call *call, const forward_head *h,
                           const kern_attention_scratch *scratch, kern_real *block, size_t r)
@@ -113,17 +123,18 @@ static void block_weights(const kern_call *call, const forward_head *h,
     const size_t n = h->head.tokens;
     const size_t end = kern_attention_block_end(n, r);
     const bool kept = block != scratch->block;
-    score_block(&h->head, kern_attention_turned(scratch, h->index, n, h->head.width), block, r,
-                false);
+    const kern_scores scores = head_scores(call, h, scratch);
+    kern_attention_scores(&scores, block, r, false);
     if (h->part == KERN_ATTENTION_EACH) {
-        score_block(&h->diagonal, scratch->wide, block, r, true);
+        const kern_scores more = diagonal_scores(h, scratch);
+        kern_attention_scores(&more, block, r, true);
     }
     for (size_t i = r; i < end; i++) {
         kern_real *row = block + (i - r) * n;
         const kern_real *base = h->part == KERN_ATTENTION_SHARED ? scratch->base + i * n : NULL;
-        const double lse =
+        const softmax_scale scale =
             softmax_row(row, base, kern_attention_visible(call->attr, i), end, (kern_real)a->beta);
-        write_row_outputs(call, (h->sequence * n + i) * a->heads + h->index, lse, row[i]);
+        write_row_outputs(call, (h->sequence * n + i) * a->heads + h->index, scale, row[i]);
         if (kept) {
             memset(row + end, 0, (n - end) * sizeof *row);
         }
@@ -173,7 +184,8 @@ static void base_block(const kern_call *call, const forward_head *h,
                        const kern_attention_scratch *scratch, size_t r)
 {
     (void)call;
-    score_block(&h->diagonal, scratch->wide, scratch->base + r * h->head.tokens, r, false);
+    const kern_scores scores = diagonal_scores(h, scratch);
+    kern_attention_scores(&scores, scratch->base + r * h->head.tokens, r, false);
 }
 
 /* m = c (Σ_h P) c. */
@@ -182,6 +194,19 @@ static void sums_block(const kern_call *call, const forward_head *h,
 {
     kern_attention_mix(call, &h->diagonal, scratch->sums + r * h->head.tokens, h->diagonal.v, r,
                        false);
+}
+
+/* Some columns of m after the other, for all blocks, so that these of c stay in cache. */
+static void mix_sums(const kern_call *call, const forward_head *h,
+                     const kern_attention_scratch *scratch, size_t begin, size_t end)
+{
+    forward_head some = *h;
+    for (size_t j = 0; j < h->diagonal.width; j += KERN_PANEL) {
+        some.diagonal.value_width = kern_size_min(KERN_PANEL, h->diagonal.width - j);
+        some.diagonal.v.data = h->diagonal.v.data + j;
+        some.diagonal.out.data = h->diagonal.out.data + j;
+        each_block(call, &some, scratch, begin, end, sums_block);
+    }
 }
 
 /* Pairs of blocks, each from scores to outputs; within them head after head, whose keys and values
@@ -199,7 +224,7 @@ static void forward_pairs(const kern_call *call, const kern_attention_scratch *s
         each_block(call, &h, scratch, begin, end, forward_block);
     }
     if (shared && call->out[KERN_ATTENTION_M].data != NULL) {
-        each_block(call, &first, scratch, begin, end, sums_block);
+        mix_sums(call, &first, scratch, begin, end);
     }
 }
 

@@ -58,25 +58,28 @@ KERN_HOT static void mask_row(kern_real *row, size_t n, kern_dropout_row mask)
     }
 }
 
-/* Block of rows of P̄ that starts at r: (+)= c O̅ vᵀ, from the panels of values. */
-static void value_product(const kern_call *call, const kern_head *bar, const kern_real *turned,
-                          kern_real *rows, size_t r, bool accumulate)
+/* c O̅ vᵀ of head `index`, and c M̅ cᵀ. */
+static kern_scores value_products(const kern_call *call, const head_bars *h,
+                                  const kern_attention_scratch *scratch, size_t index)
 {
-    const size_t n = bar->tokens;
-    const size_t bound = kern_attention_block_end(n, r);
-    const gemm g = {.panels = true,
-                    .m = bound - r,
-                    .n = bound,
-                    .k = bar->value_width,
-                    .alpha = (kern_real)call->attr->attention.scale,
-                    .beta = accumulate ? 1 : 0,
-                    .a = bar->out.data + r * bar->out.ld,
-                    .lda = bar->out.ld,
-                    .b = turned,
-                    .ldb = n,
-                    .c = rows,
-                    .ldc = n};
-    KERN_NAME(kern_gemm_run)(&g, 1);
+    return (kern_scores){.tokens = h->head.tokens,
+                         .left = h->bar.out,
+                         .turned = scratch->turned,
+                         .wide = call->attr->attention.heads * h->head.value_width,
+                         .begin = index * h->head.value_width,
+                         .width = h->head.value_width,
+                         .scale = call->attr->attention.scale};
+}
+
+static kern_scores diagonal_products(const kern_call *call, const head_bars *h,
+                                     const kern_attention_scratch *scratch)
+{
+    return (kern_scores){.tokens = h->head.tokens,
+                         .left = h->diagonal_bar.out,
+                         .turned = scratch->wide,
+                         .wide = h->diagonal.width,
+                         .width = h->diagonal.width,
+                         .scale = call->attr->attention.scale};
 }
 
 /* P̄ rows of a block, before the softmax: m ⊙ c O̅ vᵀ and the diagonal part's, zero when no output
@@ -88,15 +91,16 @@ static void weight_cotangent(const kern_call *call, const head_bars *h,
     const kern_attention_attr *a = &call->attr->attention;
     const size_t n = h->head.tokens;
     const size_t bound = kern_attention_block_end(n, r);
-    const kern_real *values = kern_attention_turned(scratch, index, n, h->head.value_width);
     const bool mixed = h->diagonal_bar.out.data != NULL;
     if (h->bar.out.data == NULL) {
         memset(rows, 0, (bound - r) * n * sizeof *rows);
     } else {
-        value_product(call, &h->bar, values, rows, r, false);
+        const kern_scores products = value_products(call, h, scratch, index);
+        kern_attention_scores(&products, rows, r, false);
     }
     if (mixed && h->part == KERN_ATTENTION_EACH) {
-        value_product(call, &h->diagonal_bar, scratch->wide, rows, r, true);
+        const kern_scores products = diagonal_products(call, h, scratch);
+        kern_attention_scores(&products, rows, r, true);
     } else if (mixed) {
         kern_attention_add_rows(rows, scratch->base + r * n, n, r, true);
     }
@@ -226,11 +230,12 @@ static void vjp_base(const kern_call *call, const kern_attention_scratch *scratc
                      size_t begin, size_t end)
 {
     const head_bars h = bars_at(call, sequence, 0);
+    const kern_scores products = diagonal_products(call, &h, scratch);
     const size_t n = h.head.tokens;
     for (size_t k = 2 * begin; k < 2 * end; k++) {
         const size_t r = kern_attention_paired_row(n, k);
         if (r < n) {
-            value_product(call, &h.diagonal_bar, scratch->wide, scratch->base + r * n, r, false);
+            kern_attention_scores(&products, scratch->base + r * n, r, false);
         }
     }
 }

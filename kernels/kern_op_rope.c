@@ -28,14 +28,32 @@ typedef struct rope_tables {
     kern_real *sine;
 } rope_tables;
 
+/* to = a·b, rows of `half` cosines and as many sines: the sums of their angles. */
+KERN_HOT static void add_angles(double *restrict to, const double *a, const double *b, size_t half)
+{
+    for (size_t i = 0; i < half; i++) {
+        to[i] = a[i] * b[i] - a[half + i] * b[half + i];
+        to[half + i] = a[half + i] * b[i] + a[i] * b[half + i];
+    }
+}
+
+/* Row k holds the angles of position k·step: rows 2^m from cos and sin, the others as the sum of
+ * the row of their lowest binary digit and the row of the other digits. */
 static void fill_table(double *table, size_t count, size_t step, size_t half, double base)
 {
     for (size_t i = 0; i < half; i++) {
         const double frequency = pow(base, -(double)i / (double)half);
-        for (size_t k = 0; k < count; k++) {
+        for (size_t k = 0; k < count; k = k == 0 ? 1 : 2 * k) {
             const double angle = (double)(k * step) * frequency;
             table[k * 2 * half + i] = cos(angle);
             table[k * 2 * half + half + i] = sin(angle);
+        }
+    }
+    for (size_t k = 3; k < count; k++) {
+        const size_t rest = k & (k - 1);
+        if (rest != 0) {
+            add_angles(table + k * 2 * half, table + rest * 2 * half, table + (k - rest) * 2 * half,
+                       half);
         }
     }
 }

@@ -3,8 +3,9 @@
  * Shared by rope's description and its kernels: the tables in a worker's scratch.
  *
  * Positions are written p = a·S + b with b < S ≈ √N. cos and sin of the angles of the S fine
- * positions b and of the N/S coarse ones a·S are tabulated in double, and one complex product gives
- * those of p: about √N/N as many calls of cos and sin as angles, at an error of a few roundings.
+ * positions b and of the N/S coarse ones a·S are tabulated in double, themselves as products of
+ * those of powers of two, and one complex product gives those of p: about log N calls of cos and
+ * sin for N angles, at an error of about log N roundings.
  */
 #ifndef BASIN_KERN_ROPE_H
 #define BASIN_KERN_ROPE_H

@@ -100,12 +100,19 @@ KERN_AVX512 static void block_turn(copy c)
 }
 #endif
 
-/* All whole blocks of a matrix, in the order in which `in` lies in memory. */
+/* All whole blocks of a matrix: some rows of blocks at a time, so that neither side walks over more
+ * pages than are remembered, and of these a column after the other, so that lines of `out` that
+ * lie side by side are written one after the other. */
+enum { BAND = 4 * SIDE };
+
 KERN_AVX512 static void turn_blocks(copy c, size_t rows, size_t cols)
 {
-    for (size_t i = 0; i < rows; i += SIDE) {
+    for (size_t band = 0; band < rows; band += BAND) {
+        const size_t end = kern_size_min(band + BAND, rows);
         for (size_t j = 0; j < cols; j += SIDE) {
-            block_turn((copy){c.out + j * c.ldo + i, c.ldo, c.in + i * c.ldi + j, c.ldi});
+            for (size_t i = band; i < end; i += SIDE) {
+                block_turn((copy){c.out + j * c.ldo + i, c.ldo, c.in + i * c.ldi + j, c.ldi});
+            }
         }
     }
 }

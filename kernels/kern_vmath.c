@@ -11,13 +11,23 @@
  * set adds in the same order. */
 enum { SUM_LANES = 16, MAX_LANES = 32 };
 
-static double add_lanes(const double *lane)
-{
-    double total = 0;
-    for (size_t l = 0; l < SUM_LANES; l++) {
-        total += lane[l];
+/* Halves onto each other, which takes a vector few steps where a chain of 16 takes 16. */
+#define FOLD(lanes, join)                                                                          \
+    _Pragma("GCC unroll 8") for (size_t half = (lanes) / 2; half > 0; half /= 2)                   \
+    {                                                                                              \
+        _Pragma("GCC unroll 16") for (size_t l = 0; l < half; l++)                                 \
+        {                                                                                          \
+            lane[l] = join(lane[l], lane[half + l]);                                               \
+        }                                                                                          \
     }
-    return total;
+
+#define SUM(x, y)    ((x) + (y))
+#define LARGER(x, y) ((y) > (x) ? (y) : (x))
+
+KERN_INLINE double add_lanes(double *lane)
+{
+    FOLD(SUM_LANES, SUM)
+    return lane[0];
 }
 
 KERN_HOT double KERN_NAME(kern_vmath_sum)(const kern_real *x, size_t n)
@@ -82,12 +92,7 @@ KERN_HOT kern_real KERN_NAME(kern_vmath_max)(const kern_real *x, size_t n)
     for (size_t l = 0; i + l < n; l++) {
         lane[l] = x[i + l] > lane[l] ? x[i + l] : lane[l];
     }
-    /* Halves onto each other: a chain of comparisons would take longer than a short array. */
-    for (size_t half = MAX_LANES / 2; half > 0; half /= 2) {
-        for (size_t l = 0; l < half; l++) {
-            lane[l] = lane[half + l] > lane[l] ? lane[half + l] : lane[l];
-        }
-    }
+    FOLD(MAX_LANES, LARGER)
     return lane[0];
 }
 
