@@ -9,8 +9,24 @@
 #ifndef BASIN_KERN_BLAS_H
 #define BASIN_KERN_BLAS_H
 
+#include "kernels/kern_size.h"
+
 #include <stdbool.h>
 #include <stddef.h>
+
+/* With a transposed A, so many rows and columns of C and so much depth are computed at a time: Aᵀ
+ * is turned and B packed into scratch, so that A stays in a second-level cache while all of B
+ * passes, and C is read and written once for so much depth. */
+enum { KERN_GEMM_ROWS = 192, KERN_GEMM_COLUMNS = 768, KERN_GEMM_DEPTH = 768, KERN_GEMM_PAD = 16 };
+
+/* Reals of one worker's scratch for C = Aᵀ B. Without it the product is correct too, and slower
+ * where A and B come from memory. */
+static inline size_t kern_gemm_scratch_size(size_t m, size_t n, size_t k)
+{
+    const size_t depth = kern_size_min(k, KERN_GEMM_DEPTH);
+    return (depth + KERN_GEMM_PAD) * kern_size_min(m, KERN_GEMM_ROWS) +
+           depth * kern_size_min(n, KERN_GEMM_COLUMNS);
+}
 
 /* C = α op(A) op(B) + β C + 1 biasᵀ, row-major, op(A) is m×k and op(B) k×n; `ta` and `tb`
  * transpose; with `panels`, B is packed as kern_pack.h says, ldb columns of which the first n count
@@ -32,6 +48,8 @@ typedef struct kern_gemm_f32 {
     float *c;
     size_t ldc;
     const float *bias; /* n values added to every row, or NULL */
+    float *scratch;    /* kern_gemm_scratch_size reals for every worker, or NULL */
+    size_t scratch_stride;
 } kern_gemm_f32;
 
 typedef struct kern_gemm_f64 {
@@ -50,6 +68,8 @@ typedef struct kern_gemm_f64 {
     double *c;
     size_t ldc;
     const double *bias; /* n values added to every row, or NULL */
+    double *scratch;    /* kern_gemm_scratch_size reals for every worker, or NULL */
+    size_t scratch_stride;
 } kern_gemm_f64;
 
 /* Runs the product with up to `workers` workers. Sizes of zero are allowed (k = 0 scales C by β).

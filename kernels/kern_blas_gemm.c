@@ -10,6 +10,7 @@
 #include "kernels/kern_real.h"
 #include "kernels/kern_simd.h"
 #include "kernels/kern_size.h"
+#include "kernels/kern_transpose.h"
 
 #include <string.h>
 
@@ -167,7 +168,14 @@ enum { TILES_ROWS = 384, TILES_DEPTH = 1024 };
 
 static bool tiles_serve(const gemm *g)
 {
-    return kern_blas_tile_serves(g);
+    return !g->ta && kern_blas_tile_serves(g);
+}
+
+/* Turning and packing pay when both serve several tiles. */
+static bool turned_serve(const gemm *g)
+{
+    return g->ta && g->scratch != NULL && g->m >= 2 * KERN_PANEL && g->n >= 4 * KERN_PANEL &&
+           kern_blas_tile_serves(g);
 }
 
 /* The first numbers of what follows `part`, or NULL: the next panel of the same depth. */
@@ -215,15 +223,64 @@ static bool tiles_serve(const gemm *g)
     return false;
 }
 
+static bool turned_serve(const gemm *g)
+{
+    (void)g;
+    return false;
+}
+
 static void gemm_tiles(const gemm *g)
 {
     gemm_panels(g);
 }
 
 #endif
+/* Aᵀ, turned, times some columns of B, packed into panels; both some depth. */
+static void turned_rows(const gemm *g, const kern_real *packed, size_t k, size_t depth)
+{
+    kern_real *turned = g->scratch;
+    const size_t ld = depth + KERN_GEMM_PAD;
+    gemm part = *g;
+    part.ta = false;
+    part.panels = true;
+    part.k = depth;
+    part.a = turned;
+    part.lda = ld;
+    part.b = packed;
+    part.ldb = g->n;
+    part.beta = k == 0 ? g->beta : 1;
+    part.bias = k + depth < g->k ? NULL : g->bias;
+    for (size_t i = 0; i < g->m; i += KERN_GEMM_ROWS) {
+        part.m = kern_size_min(KERN_GEMM_ROWS, g->m - i);
+        part.c = g->c + i * g->ldc;
+        KERN_NAME(kern_transpose)(turned, ld, g->a + k * g->lda + i, g->lda, depth, part.m);
+        gemm_tiles(&part);
+    }
+}
+
+static void gemm_turned(const gemm *g)
+{
+    const size_t depth = kern_size_share(g->k, KERN_GEMM_DEPTH, ROW_GRAIN);
+    gemm some = *g;
+    for (size_t j = 0; j < g->n; j += KERN_GEMM_COLUMNS) {
+        some.n = kern_size_min(KERN_GEMM_COLUMNS, g->n - j);
+        some.c = g->c + j;
+        some.bias = g->bias == NULL ? NULL : g->bias + j;
+        for (size_t k = 0; k < g->k; k += depth) {
+            const size_t deep = kern_size_min(depth, g->k - k);
+            kern_real *packed =
+                g->scratch + (deep + KERN_GEMM_PAD) * kern_size_min(g->m, KERN_GEMM_ROWS);
+            KERN_NAME(kern_pack_plain)(packed, g->b + k * g->ldb + j, g->ldb, deep, some.n);
+            turned_rows(&some, packed, k, deep);
+        }
+    }
+}
+
 static void gemm_serial(const gemm *g)
 {
-    if (!g->panels) {
+    if (turned_serve(g)) {
+        gemm_turned(g);
+    } else if (!g->panels) {
         gemm_with_bias(g);
     } else if (tiles_serve(g)) {
         gemm_tiles(g);
@@ -255,7 +312,11 @@ static void gemm_rows(const gemm *whole, size_t begin, size_t end)
 
 static void gemm_worker(void *context, int worker, int workers)
 {
-    const gemm *whole = context;
+    gemm mine = *(const gemm *)context;
+    const gemm *whole = &mine;
+    if (mine.scratch != NULL) {
+        mine.scratch += (size_t)worker * mine.scratch_stride;
+    }
     const bool by_columns = whole->n >= whole->m;
     size_t begin;
     size_t end;

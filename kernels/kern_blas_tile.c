@@ -10,14 +10,14 @@
 
 #define KERN_AVX512 __attribute__((target("avx512f")))
 #define TILE_INLINE KERN_AVX512 KERN_INLINE
-#define UNROLL      _Pragma("GCC unroll 6")
+#define UNROLL      _Pragma("GCC unroll 16")
 
 /* A register tile of six rows and four vectors: 24 sums, four vectors of the panel and one number
  * of A, of 32 registers. */
 enum { ROWS = 6, LANES = 16, VECTORS = KERN_PANEL / LANES };
 
-/* Steps over k between two requests for memory: one line of 16 numbers each time, so that a panel,
- * four lines deep at every step, is asked for within 4·STEPS tiles. */
+/* Steps over k between two requests for memory, of a line each: what is asked for all at once is
+ * waited for. */
 enum { STEPS = 4 };
 
 typedef struct tile {
@@ -96,19 +96,31 @@ TILE_INLINE void finish(const state *at, const tile *t, size_t rows)
     }
 }
 
+/* Some steps, during which a line is fetched. */
+TILE_INLINE void steps(state *at, size_t rows, const float *line)
+{
+    _mm_prefetch(line, _MM_HINT_T0);
+    UNROLL for (size_t s = 0; s < STEPS; s++)
+    {
+        step(at, rows, s);
+    }
+    advance(at, rows, STEPS);
+}
+
+/* What C holds is fetched first, if it is wanted, then the next panel. */
 TILE_INLINE void run(const tile *t, size_t rows)
 {
     state at;
     const float *ahead = t->ahead;
     size_t k = t->k;
     start(&at, t, rows);
-    for (; k >= STEPS; k -= STEPS, ahead += LANES) {
-        _mm_prefetch(ahead, _MM_HINT_T0);
-        UNROLL for (size_t s = 0; s < STEPS; s++)
-        {
-            step(&at, rows, s);
+    for (size_t i = 0; t->add && i < rows && k >= VECTORS * STEPS; i++, k -= VECTORS * STEPS) {
+        for (size_t j = 0; j < VECTORS; j++) {
+            steps(&at, rows, t->c + i * t->ldc + j * LANES);
         }
-        advance(&at, rows, STEPS);
+    }
+    for (; k >= STEPS; k -= STEPS, ahead += LANES) {
+        steps(&at, rows, ahead);
     }
     for (; k > 0; k--) {
         step(&at, rows, 0);
@@ -137,13 +149,21 @@ static tile_body *const bodies[ROWS + 1] = {NULL, tile_1, tile_2, tile_3, tile_4
 
 bool kern_blas_tile_serves(const kern_gemm_f32 *g)
 {
-    return !g->ta && g->alpha == 1.0F && (g->beta == 0.0F || g->beta == 1.0F) &&
+    return !g->tb && g->alpha == 1.0F && (g->beta == 0.0F || g->beta == 1.0F) &&
            __builtin_cpu_supports("avx512f") != 0;
+}
+
+/* Numbers of the next panel that one tile asks for. */
+static size_t numbers_ahead(const kern_gemm_f32 *g)
+{
+    const size_t lines = g->k / STEPS;
+    const size_t own = g->beta != 0.0F ? kern_size_min(ROWS * VECTORS, lines) : 0;
+    return (lines - own) * LANES;
 }
 
 void kern_blas_tile(const kern_gemm_f32 *g, const float *next)
 {
-    const size_t asked = g->k / STEPS * LANES; /* numbers that one tile asks for */
+    const size_t asked = numbers_ahead(g);
     const size_t length = g->k * KERN_PANEL;
     size_t done = next == NULL ? length : 0;
     tile t = {.k = g->k, .lda = g->lda, .panel = g->b, .ldc = g->ldc, .add = g->beta != 0.0F};

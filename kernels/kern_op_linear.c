@@ -75,7 +75,9 @@ static void weight_gradient(const kern_call *call)
                     .b = right.data,
                     .ldb = right.cols,
                     .c = dw.data,
-                    .ldc = dw.cols};
+                    .ldc = dw.cols,
+                    .scratch = call->scratch,
+                    .scratch_stride = call->scratch_stride};
     KERN_NAME(kern_gemm_run)(&g, call->workers);
 }
 

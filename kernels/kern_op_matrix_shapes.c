@@ -3,6 +3,7 @@
  * Descriptions of the operations that are matrix products: shapes, work, scratch.
  */
 #include "kernels/kern_attention.h"
+#include "kernels/kern_blas.h"
 #include "kernels/kern_op.h"
 #include "kernels/kern_op_check.h"
 #include "kernels/kern_size.h"
@@ -44,6 +45,14 @@ static double linear_flops(const kern_attr *attr, const kern_shape *in, const ke
     return 2.0 * (double)in[0].rows * (double)in[1].rows * (double)in[1].cols;
 }
 
+/* For the weight's gradient. */
+static size_t linear_scratch(const kern_attr *attr, const kern_shape *in, const kern_shape *out)
+{
+    (void)attr;
+    (void)out;
+    return kern_gemm_scratch_size(in[1].rows, in[1].cols, in[0].rows);
+}
+
 /* The addend may give its memory to y, and its cotangent is ȳ itself. */
 const kern_op kern_op_linear = {
     .name = "linear",
@@ -56,6 +65,7 @@ const kern_op kern_op_linear = {
     .stacks_tangents = true,
     .infer = linear_infer,
     .flops = linear_flops,
+    .scratch = linear_scratch,
 };
 
 /* ---- attention, interaction ------------------------------------------------------------------ */

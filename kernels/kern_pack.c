@@ -15,14 +15,14 @@ typedef struct pack_task {
     size_t cols;
 } pack_task;
 
-/* Columns begin … end − 1 of W, whole panels. */
-static void pack_plain(const pack_task *task, size_t begin, size_t end)
+void KERN_NAME(kern_pack_plain)(kern_real *out, const kern_real *in, size_t ldi, size_t rows,
+                                size_t cols)
 {
-    for (size_t j = begin; j < end; j += KERN_PANEL) {
-        const size_t width = kern_size_min(KERN_PANEL, end - j);
-        kern_real *panel = task->out + j * task->rows;
-        for (size_t k = 0; k < task->rows; k++) {
-            memcpy(panel + k * width, task->in + k * task->cols + j, width * sizeof *panel);
+    for (size_t j = 0; j < cols; j += KERN_PANEL) {
+        const size_t width = kern_size_min(KERN_PANEL, cols - j);
+        kern_real *panel = out + j * rows;
+        for (size_t k = 0; k < rows; k++) {
+            memcpy(panel + k * width, in + k * ldi + j, width * sizeof *panel);
         }
     }
 }
@@ -42,7 +42,10 @@ static void pack_worker(void *context, int worker, int workers)
     size_t begin;
     size_t end;
     kern_parallel_share(task->cols, KERN_PANEL, worker, workers, &begin, &end);
-    pack_plain(task, begin, end);
+    if (begin < end) {
+        KERN_NAME(kern_pack_plain)
+        (task->out + begin * task->rows, task->in + begin, task->cols, task->rows, end - begin);
+    }
     kern_parallel_share(task->rows, KERN_PANEL, worker, workers, &begin, &end);
     KERN_NAME(kern_pack_turned)
     (task->out + kern_pack_operand_size(task->rows, task->cols), task->in, task->cols, begin, end,

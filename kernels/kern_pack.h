@@ -27,6 +27,11 @@ static inline size_t kern_pack_size(size_t rows, size_t cols)
 void kern_pack_f32(float *out, const float *in, size_t rows, size_t cols, int workers);
 void kern_pack_f64(double *out, const double *in, size_t rows, size_t cols, int workers);
 
+/* Writes the panels of W alone (rows × cols, ldi reals from row to row) to `out`, rows·cols reals.
+ */
+void kern_pack_plain_f32(float *out, const float *in, size_t ldi, size_t rows, size_t cols);
+void kern_pack_plain_f64(double *out, const double *in, size_t ldi, size_t rows, size_t cols);
+
 /* Writes to `out` panels of Xᵀ, those made of rows begin … end − 1 of X (ldi reals from row to row,
  * `cols` of them used), where `begin` is a multiple of KERN_PANEL. The panels of all rows take
  * rows·cols reals, each at the place that a pack of Xᵀ alone gives it. */
