@@ -75,38 +75,14 @@ kern_head kern_attention_diagonal(const kern_call *call, const kern_view *views,
     return h;
 }
 
-/* Panels begin … end − 1 of `from` (N × width), transposed. */
-static void turn(kern_real *to, kern_panel from, size_t tokens, size_t width, size_t begin,
-                 size_t end)
+void kern_attention_turn_diagonal(const kern_call *call, const kern_attention_scratch *scratch,
+                                  size_t sequence, size_t begin, size_t end)
 {
-    const size_t last = kern_size_min(end * KERN_PANEL, tokens);
-    KERN_NAME(kern_pack_turned)(to, from.data, from.ld, begin * KERN_PANEL, last, width);
-}
-
-static void turn_diagonal(const kern_call *call, const kern_attention_scratch *scratch,
-                          size_t sequence, size_t begin, size_t end)
-{
-    if (kern_attention_kind(call) != KERN_ATTENTION_PLAIN) {
-        const kern_head diagonal =
-            kern_attention_diagonal(call, call->in, call->out[KERN_ATTENTION_M], sequence, 0);
-        turn(scratch->wide, diagonal.k, diagonal.tokens, diagonal.width, begin, end);
-    }
-}
-
-void kern_attention_turn_keys(const kern_call *call, const kern_attention_scratch *scratch,
-                              size_t sequence, size_t begin, size_t end)
-{
-    const kern_head h = kern_attention_head(call, call->in, call->out[0], sequence, 0);
-    turn(scratch->turned, h.k, h.tokens, call->attr->attention.heads * h.width, begin, end);
-    turn_diagonal(call, scratch, sequence, begin, end);
-}
-
-void kern_attention_turn_values(const kern_call *call, const kern_attention_scratch *scratch,
-                                size_t sequence, size_t begin, size_t end)
-{
-    const kern_head h = kern_attention_head(call, call->in, call->out[0], sequence, 0);
-    turn(scratch->turned, h.v, h.tokens, call->attr->attention.heads * h.value_width, begin, end);
-    turn_diagonal(call, scratch, sequence, begin, end);
+    const kern_head diagonal =
+        kern_attention_diagonal(call, call->in, call->out[KERN_ATTENTION_M], sequence, 0);
+    const size_t last = kern_size_min(end * KERN_PANEL, diagonal.tokens);
+    KERN_NAME(kern_pack_turned)
+    (scratch->wide, diagonal.k.data, diagonal.k.ld, begin * KERN_PANEL, last, diagonal.width);
 }
 
 static kern_attention_scratch scratch_of(const kern_call *call, int worker)
@@ -118,7 +94,7 @@ static kern_attention_scratch scratch_of(const kern_call *call, int worker)
     const size_t widest = width > value_width ? width : value_width;
     kern_attention_scratch s;
     s.turned = (kern_real *)call->scratch + (size_t)worker * call->scratch_stride;
-    s.block = s.turned + a->heads * widest * a->tokens;
+    s.block = s.turned + widest * a->tokens;
     s.dropped = s.block + KERN_ATTENTION_BLOCK * a->tokens;
     s.scores = s.dropped + a->tokens * a->tokens;
     s.base = s.scores + a->heads * a->tokens * a->tokens;
@@ -158,6 +134,7 @@ static void item_worker(void *context, int worker, int workers)
     const stage_task *task = context;
     const kern_attention_scratch own = scratch_of(task->call, worker);
     kern_attention_scratch scratch = scratch_of(task->call, 0);
+    scratch.turned = own.turned;
     scratch.block = own.block;
     scratch.dropped = own.dropped;
     size_t begin;
@@ -234,22 +211,19 @@ KERN_HOT void kern_attention_add_rows(kern_real *to, const kern_real *from, size
 void kern_attention_scores(const kern_scores *s, kern_real *block, size_t r, bool accumulate)
 {
     const size_t end = kern_attention_block_end(s->tokens, r);
-    KERN_NAME(kern_gemm)
-    g = {.panels = true,
-         .m = end - r,
-         .k = s->width,
-         .alpha = (kern_real)s->scale,
-         .beta = accumulate ? 1 : 0,
-         .a = s->left.data + r * s->left.ld,
-         .lda = s->left.ld,
-         .ldc = s->tokens};
-    for (size_t j = 0; j < end; j += KERN_PANEL) {
-        g.n = kern_size_min(KERN_PANEL, end - j);
-        g.ldb = kern_size_min(KERN_PANEL, s->tokens - j);
-        g.b = s->turned + j * s->wide + s->begin * g.ldb;
-        g.c = block + j;
-        KERN_NAME(kern_gemm_run)(&g, 1);
-    }
+    const KERN_NAME(kern_gemm) g = {.panels = true,
+                                    .m = end - r,
+                                    .n = end,
+                                    .k = s->width,
+                                    .alpha = (kern_real)s->scale,
+                                    .beta = accumulate ? 1 : 0,
+                                    .a = s->left.data + r * s->left.ld,
+                                    .lda = s->left.ld,
+                                    .b = s->turned,
+                                    .ldb = s->tokens,
+                                    .c = block,
+                                    .ldc = s->tokens};
+    KERN_NAME(kern_gemm_run)(&g, 1);
 }
 
 void kern_attention_mix(const kern_call *call, const kern_head *to, const kern_real *left,

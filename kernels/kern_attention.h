@@ -58,7 +58,7 @@ typedef struct kern_head {
 
 /* Scratch of one worker. Widths are those of one head. */
 typedef struct kern_attention_scratch {
-    kern_real *turned; /* H × max(width, value_width) × N: panels of every head's keys or values */
+    kern_real *turned; /* max(width, value_width) × N: a head's keys or values, turned */
     kern_real *block;  /* KERN_ATTENTION_BLOCK × N: weights of a block of rows that nobody keeps */
     kern_real *dropped; /* N × N: weights after dropout */
     kern_real *scores;  /* H × N × N */
@@ -73,7 +73,7 @@ static inline size_t kern_attention_scratch_size(size_t tokens, size_t heads, si
                                                  size_t value_width)
 {
     const size_t widest = width > value_width ? width : value_width;
-    return tokens * (heads * widest + KERN_ATTENTION_BLOCK + tokens + heads * tokens);
+    return tokens * (widest + KERN_ATTENTION_BLOCK + tokens + heads * tokens);
 }
 
 /* Reals that a diagonal part of width `width` adds to one worker's scratch. */
@@ -87,27 +87,26 @@ typedef void kern_attention_body(const kern_call *call, const kern_attention_scr
                                  size_t sequence, size_t begin, size_t end);
 
 /* One stage of the pass over a sequence, over heads, columns, panels of rows, or pairs of blocks of
- * rows. With fewer sequences than workers, the items are split among these, and all of the scratch
- * but `block` and `dropped` is common to all of them. A stage without a body is left out. */
+ * rows. With fewer sequences than workers, the items are split among these, and `scores`, `base`,
+ * `sums` and `wide` are common to all of them. A stage without a body is left out. */
 typedef struct kern_attention_stage {
     kern_attention_body *body;
     size_t items;
 } kern_attention_stage;
 
-#define kern_attention_run         KERN_NAME(kern_attention_run)
-#define kern_attention_kind        KERN_NAME(kern_attention_kind)
-#define kern_attention_head        KERN_NAME(kern_attention_head)
-#define kern_attention_diagonal    KERN_NAME(kern_attention_diagonal)
-#define kern_attention_turn_keys   KERN_NAME(kern_attention_turn_keys)
-#define kern_attention_turn_values KERN_NAME(kern_attention_turn_values)
-#define kern_attention_scores      KERN_NAME(kern_attention_scores)
-#define kern_attention_mix         KERN_NAME(kern_attention_mix)
-#define kern_attention_drop        KERN_NAME(kern_attention_drop)
-#define kern_attention_add_rows    KERN_NAME(kern_attention_add_rows)
-#define kern_attention_sum_weights KERN_NAME(kern_attention_sum_weights)
-#define kern_attention_forward     KERN_NAME(kern_attention_forward)
-#define kern_attention_vjp         KERN_NAME(kern_attention_vjp)
-#define kern_attention_jvp         KERN_NAME(kern_attention_jvp)
+#define kern_attention_run           KERN_NAME(kern_attention_run)
+#define kern_attention_kind          KERN_NAME(kern_attention_kind)
+#define kern_attention_head          KERN_NAME(kern_attention_head)
+#define kern_attention_diagonal      KERN_NAME(kern_attention_diagonal)
+#define kern_attention_turn_diagonal KERN_NAME(kern_attention_turn_diagonal)
+#define kern_attention_scores        KERN_NAME(kern_attention_scores)
+#define kern_attention_mix           KERN_NAME(kern_attention_mix)
+#define kern_attention_drop          KERN_NAME(kern_attention_drop)
+#define kern_attention_add_rows      KERN_NAME(kern_attention_add_rows)
+#define kern_attention_sum_weights   KERN_NAME(kern_attention_sum_weights)
+#define kern_attention_forward       KERN_NAME(kern_attention_forward)
+#define kern_attention_vjp           KERN_NAME(kern_attention_vjp)
+#define kern_attention_jvp           KERN_NAME(kern_attention_jvp)
 
 void kern_attention_run(const kern_call *call, const kern_attention_stage *stages, size_t count);
 
@@ -124,23 +123,17 @@ kern_head kern_attention_head(const kern_call *call, const kern_view *views, ker
 kern_head kern_attention_diagonal(const kern_call *call, const kern_view *views, kern_view output,
                                   size_t sequence, size_t head);
 
-/* A first stage, over panels of KERN_PANEL rows: the transposes of every head's keys, or values,
- * into scratch->turned, and that of c, if there is one, into scratch->wide, packed as kern_pack.h
- * says. */
-void kern_attention_turn_keys(const kern_call *call, const kern_attention_scratch *scratch,
-                              size_t sequence, size_t begin, size_t end);
-void kern_attention_turn_values(const kern_call *call, const kern_attention_scratch *scratch,
-                                size_t sequence, size_t begin, size_t end);
+/* A first stage, over panels of KERN_PANEL rows: the transpose of c into scratch->wide, in panels
+ * as kern_pack.h says. */
+void kern_attention_turn_diagonal(const kern_call *call, const kern_attention_scratch *scratch,
+                                  size_t sequence, size_t begin, size_t end);
 
-/* Scores of a block of rows: left·rightᵀ, where the right factor is some columns of a matrix that
- * was turned. */
+/* Scores of a block of rows: left·rightᵀ, where `turned` holds panels of rightᵀ. */
 typedef struct kern_scores {
     size_t tokens;
+    size_t width;
     kern_panel left;
     const kern_real *turned;
-    size_t wide;  /* of the matrix that was turned */
-    size_t begin; /* columns begin … begin + width − 1 of it */
-    size_t width;
     double scale;
 } kern_scores;
 

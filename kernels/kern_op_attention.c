@@ -93,25 +93,21 @@ static forward_head forward_at(const kern_call *call, size_t sequence, size_t in
 }
 
 /* q·k of a head, and e·c. */
-static kern_scores head_scores(const kern_call *call, const forward_head *h,
-                               const kern_attention_scratch *scratch)
+static kern_scores head_scores(const forward_head *h, const kern_attention_scratch *scratch)
 {
     return (kern_scores){.tokens = h->head.tokens,
+                         .width = h->head.width,
                          .left = h->head.q,
                          .turned = scratch->turned,
-                         .wide = call->attr->attention.heads * h->head.width,
-                         .begin = h->index * h->head.width,
-                         .width = h->head.width,
                          .scale = 1};
 }
 
 static kern_scores diagonal_scores(const forward_head *h, const kern_attention_scratch *scratch)
 {
     return (kern_scores){.tokens = h->head.tokens,
+                         .width = h->diagonal.width,
                          .left = h->diagonal.q,
                          .turned = scratch->wide,
-                         .wide = h->diagonal.width,
-                         .width = h->diagonal.width,
                          .scale = 1};
 }
 
@@ -123,7 +119,7 @@ static void block_weights(const kern_call *call, const forward_head *h,
     const size_t n = h->head.tokens;
     const size_t end = kern_attention_block_end(n, r);
     const bool kept = block != scratch->block;
-    const kern_scores scores = head_scores(call, h, scratch);
+    const kern_scores scores = head_scores(h, scratch);
     kern_attention_scores(&scores, block, r, false);
     if (h->part == KERN_ATTENTION_EACH) {
         const kern_scores more = diagonal_scores(h, scratch);
@@ -209,8 +205,9 @@ static void mix_sums(const kern_call *call, const forward_head *h,
     }
 }
 
-/* Pairs of blocks, each from scores to outputs; within them head after head, whose keys and values
- * stay in cache. */
+/* Pairs of blocks, each from scores to outputs, head after head, whose keys and values stay in
+ * cache. Every worker turns the keys for itself: they are at hand there, and few beside what
+ * follows. */
 static void forward_pairs(const kern_call *call, const kern_attention_scratch *scratch,
                           size_t sequence, size_t begin, size_t end)
 {
@@ -221,6 +218,8 @@ static void forward_pairs(const kern_call *call, const kern_attention_scratch *s
     }
     for (size_t i = 0; i < call->attr->attention.heads; i++) {
         const forward_head h = forward_at(call, sequence, i);
+        KERN_NAME(kern_pack_turned)
+        (scratch->turned, h.head.k.data, h.head.k.ld, 0, h.head.tokens, h.head.width);
         each_block(call, &h, scratch, begin, end, forward_block);
     }
     if (shared && call->out[KERN_ATTENTION_M].data != NULL) {
@@ -231,8 +230,9 @@ static void forward_pairs(const kern_call *call, const kern_attention_scratch *s
 void kern_attention_forward(const kern_call *call)
 {
     const size_t tokens = call->attr->attention.tokens;
+    const bool plain = kern_attention_kind(call) == KERN_ATTENTION_PLAIN;
     const kern_attention_stage stages[] = {
-        {kern_attention_turn_keys, kern_attention_panels(tokens)},
+        {plain ? NULL : kern_attention_turn_diagonal, kern_attention_panels(tokens)},
         {forward_pairs, kern_attention_pairs(tokens)}};
     kern_attention_run(call, stages, sizeof stages / sizeof *stages);
 }

@@ -58,16 +58,14 @@ KERN_HOT static void mask_row(kern_real *row, size_t n, kern_dropout_row mask)
     }
 }
 
-/* c O̅ vᵀ of head `index`, and c M̅ cᵀ. */
+/* c O̅ vᵀ of a head, and c M̅ cᵀ. */
 static kern_scores value_products(const kern_call *call, const head_bars *h,
-                                  const kern_attention_scratch *scratch, size_t index)
+                                  const kern_attention_scratch *scratch)
 {
     return (kern_scores){.tokens = h->head.tokens,
+                         .width = h->head.value_width,
                          .left = h->bar.out,
                          .turned = scratch->turned,
-                         .wide = call->attr->attention.heads * h->head.value_width,
-                         .begin = index * h->head.value_width,
-                         .width = h->head.value_width,
                          .scale = call->attr->attention.scale};
 }
 
@@ -75,18 +73,16 @@ static kern_scores diagonal_products(const kern_call *call, const head_bars *h,
                                      const kern_attention_scratch *scratch)
 {
     return (kern_scores){.tokens = h->head.tokens,
+                         .width = h->diagonal.width,
                          .left = h->diagonal_bar.out,
                          .turned = scratch->wide,
-                         .wide = h->diagonal.width,
-                         .width = h->diagonal.width,
                          .scale = call->attr->attention.scale};
 }
 
 /* P̄ rows of a block, before the softmax: m ⊙ c O̅ vᵀ and the diagonal part's, zero when no output
  * has a cotangent. */
 static void weight_cotangent(const kern_call *call, const head_bars *h,
-                             const kern_attention_scratch *scratch, size_t index, kern_real *rows,
-                             size_t r)
+                             const kern_attention_scratch *scratch, kern_real *rows, size_t r)
 {
     const kern_attention_attr *a = &call->attr->attention;
     const size_t n = h->head.tokens;
@@ -95,7 +91,7 @@ static void weight_cotangent(const kern_call *call, const head_bars *h,
     if (h->bar.out.data == NULL) {
         memset(rows, 0, (bound - r) * n * sizeof *rows);
     } else {
-        const kern_scores products = value_products(call, h, scratch, index);
+        const kern_scores products = value_products(call, h, scratch);
         kern_attention_scores(&products, rows, r, false);
     }
     if (mixed && h->part == KERN_ATTENTION_EACH) {
@@ -125,7 +121,7 @@ static void score_cotangent(const kern_call *call, const head_bars *h,
     const size_t index = at % a->heads;
     const size_t first_row = at / a->heads * n;
     kern_real *rows = scratch->scores + index * n * n + r * n;
-    weight_cotangent(call, h, scratch, index, rows, r);
+    weight_cotangent(call, h, scratch, rows, r);
     for (size_t i = r; i < bound; i++) {
         kern_real *row = rows + (i - r) * n;
         const size_t scalar = (first_row + i) * a->heads + index;
@@ -243,6 +239,8 @@ static void vjp_base(const kern_call *call, const kern_attention_scratch *scratc
 static void head_cotangents(const kern_call *call, const head_bars *h,
                             const kern_attention_scratch *scratch, size_t at)
 {
+    KERN_NAME(kern_pack_turned)
+    (scratch->turned, h->head.v.data, h->head.v.ld, 0, h->head.tokens, h->head.value_width);
     for (size_t r = 0; r < h->head.tokens; r += KERN_ATTENTION_BLOCK) {
         score_cotangent(call, h, scratch, at, r);
     }
@@ -352,11 +350,12 @@ void kern_attention_vjp(const kern_call *call)
     const kern_attention_part part = kern_attention_kind(call);
     const bool columns = a->shared_query && call->d_in[Q].data != NULL;
     const bool shared = part == KERN_ATTENTION_SHARED;
+    const bool mixed = part != KERN_ATTENTION_PLAIN && call->d_out[KERN_ATTENTION_M].data != NULL;
     const bool pulled = shared && (call->d_in[E].data != NULL || call->d_in[C].data != NULL);
     const size_t pairs = kern_attention_pairs(a->tokens);
     const kern_attention_stage stages[] = {
-        {kern_attention_turn_values, kern_attention_panels(a->tokens)},
-        {shared && call->d_out[KERN_ATTENTION_M].data != NULL ? vjp_base : NULL, pairs},
+        {mixed ? kern_attention_turn_diagonal : NULL, kern_attention_panels(a->tokens)},
+        {shared && mixed ? vjp_base : NULL, pairs},
         {vjp_heads, a->heads},
         {columns ? vjp_columns : NULL, call->in[Q].cols},
         {pulled ? vjp_sums : NULL, pairs},
