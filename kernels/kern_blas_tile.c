@@ -39,7 +39,8 @@ typedef struct tile {
  * a constant of every caller, so that the loops disappear and the arrays become registers. */
 typedef struct state {
     const float *a[ROWS];
-    const float *b;
+    const float *b; /* the row that k stands at */
+    size_t k;
     __m512 sum[ROWS][VECTORS];
 } state;
 
@@ -53,7 +54,7 @@ TILE_INLINE void step(state *at, size_t rows, size_t s)
     }
     UNROLL for (size_t i = 0; i < rows; i++)
     {
-        const __m512 x = _mm512_set1_ps(at->a[i][s]);
+        const __m512 x = _mm512_set1_ps(at->a[i][at->k + s]);
         UNROLL for (size_t j = 0; j < VECTORS; j++)
         {
             MULTIPLY_ADD(at->sum[i][j], x, row[j]);
@@ -61,18 +62,19 @@ TILE_INLINE void step(state *at, size_t rows, size_t s)
     }
 }
 
-TILE_INLINE void advance(state *at, size_t rows, size_t steps)
+/* One index for all rows of A, not a pointer for each: the assembler's empty line keeps the
+ * compiler from making these. */
+TILE_INLINE void advance(state *at, size_t steps)
 {
-    UNROLL for (size_t i = 0; i < rows; i++)
-    {
-        at->a[i] += steps;
-    }
+    at->k += steps;
     at->b += steps * KERN_PANEL;
+    __asm__("" : "+r"(at->k));
 }
 
 TILE_INLINE void start(state *at, const tile *t, size_t rows)
 {
     at->b = t->panel;
+    at->k = 0;
     UNROLL for (size_t i = 0; i < rows; i++)
     {
         at->a[i] = t->a + i * t->lda;
@@ -104,7 +106,7 @@ TILE_INLINE void steps(state *at, size_t rows, const float *line)
     {
         step(at, rows, s);
     }
-    advance(at, rows, STEPS);
+    advance(at, STEPS);
 }
 
 /* What C holds is fetched first, if it is wanted, then the next panel. */
@@ -124,7 +126,7 @@ TILE_INLINE void run(const tile *t, size_t rows)
     }
     for (; k > 0; k--) {
         step(&at, rows, 0);
-        advance(&at, rows, 1);
+        advance(&at, 1);
     }
     finish(&at, t, rows);
 }
