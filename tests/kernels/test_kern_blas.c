@@ -28,7 +28,8 @@ typedef struct problem {
     size_t m;
     size_t n;
     size_t k;
-    size_t gap; /* columns between the end of a row and the next one */
+    size_t gap;   /* columns between the end of a row and the next one */
+    bool scratch; /* whether the product is given some */
     double alpha;
     double beta;
     int workers;
@@ -85,10 +86,13 @@ static float *to_single(const double *x, size_t n)
 /* Computes into c, which holds C as it is before. */
 static void compute_double(const problem *p, double *c)
 {
-    double *panels = malloc((kern_pack_size(p->k, p->n) + 1) * sizeof *panels);
+    const size_t stride = kern_gemm_scratch_size(p->m, p->n, p->k);
+    double *panels = malloc((kern_pack_size(p->k, width_b(p)) + 1) * sizeof *panels);
+    double *scratch = malloc((stride * (size_t)p->workers + 1) * sizeof *scratch);
     assert_non_null(panels);
+    assert_non_null(scratch);
     if (p->panels) {
-        kern_pack_f64(panels, p->b, p->k, p->n, p->workers);
+        kern_pack_f64(panels, p->b, p->k, width_b(p), p->workers);
     }
     const kern_gemm_f64 g = {.ta = p->ta,
                              .tb = p->tb,
@@ -103,9 +107,12 @@ static void compute_double(const problem *p, double *c)
                              .b = p->panels ? panels : p->b,
                              .ldb = width_b(p),
                              .c = c,
-                             .ldc = width_c(p)};
+                             .ldc = width_c(p),
+                             .scratch = p->scratch ? scratch : NULL,
+                             .scratch_stride = stride};
     kern_gemm_run_f64(&g, p->workers);
     free(panels);
+    free(scratch);
 }
 
 static void compute_single(const problem *p, double *c)
@@ -114,10 +121,13 @@ static void compute_single(const problem *p, double *c)
     float *a = to_single(p->a, rows_a(p) * width_a(p));
     float *b = to_single(p->b, rows_b(p) * width_b(p));
     float *y = to_single(c, size);
-    float *panels = malloc((kern_pack_size(p->k, p->n) + 1) * sizeof *panels);
+    const size_t stride = kern_gemm_scratch_size(p->m, p->n, p->k);
+    float *panels = malloc((kern_pack_size(p->k, width_b(p)) + 1) * sizeof *panels);
+    float *scratch = malloc((stride * (size_t)p->workers + 1) * sizeof *scratch);
     assert_non_null(panels);
+    assert_non_null(scratch);
     if (p->panels) {
-        kern_pack_f32(panels, b, p->k, p->n, p->workers);
+        kern_pack_f32(panels, b, p->k, width_b(p), p->workers);
     }
     const kern_gemm_f32 g = {.ta = p->ta,
                              .tb = p->tb,
@@ -132,7 +142,9 @@ static void compute_single(const problem *p, double *c)
                              .b = p->panels ? panels : b,
                              .ldb = width_b(p),
                              .c = y,
-                             .ldc = width_c(p)};
+                             .ldc = width_c(p),
+                             .scratch = p->scratch ? scratch : NULL,
+                             .scratch_stride = stride};
     kern_gemm_run_f32(&g, p->workers);
     for (size_t i = 0; i < size; i++) {
         c[i] = (double)y[i];
@@ -141,6 +153,7 @@ static void compute_single(const problem *p, double *c)
     free(b);
     free(y);
     free(panels);
+    free(scratch);
 }
 
 /* C of the product in the given precision, as doubles; guard columns included. */
@@ -258,6 +271,7 @@ static void test_packed_right_operands(void **state)
                             .m = sizes[s][0],
                             .n = sizes[s][1] + (f == 5 ? 130 : 0),
                             .k = sizes[s][2],
+                            .gap = f % 3 * 30,
                             .alpha = f < 4 ? 1 : -0.5,
                             .beta = f % 2 == 0 ? 0 : 1,
                             .workers = 1 + (int)f % 3});
@@ -283,6 +297,65 @@ static void test_packed_pieces(void **state)
     }
 }
 
+/* Tiles of every height, whole panels and a narrower last one, more columns packed than used, and
+ * depths around the steps between two requests for memory. */
+static void test_tiles(void **state)
+{
+    static const size_t depths[] = {1, 3, 4, 15, 16, 95, 97, 130};
+    (void)state;
+    for (size_t m = 1; m <= 13; m++) {
+        for (size_t d = 0; d < sizeof depths / sizeof *depths; d++) {
+            check((problem){.panels = true,
+                            .m = m,
+                            .n = 64 + (m + d) % 3 * 40,
+                            .k = depths[d],
+                            .gap = d % 2 * 70,
+                            .alpha = 1,
+                            .beta = (m + d) % 2 == 0 ? 0 : 1,
+                            .workers = 1});
+        }
+    }
+}
+
+/* Several shares of rows and of depth. */
+static void test_shares_of_tiles(void **state)
+{
+    static const size_t large[][3] = {{400, 128, 70}, {770, 66, 33}, {21, 64, 2100}};
+    (void)state;
+    for (size_t s = 0; s < sizeof large / sizeof *large; s++) {
+        for (size_t f = 0; f < 4; f++) {
+            check((problem){.panels = true,
+                            .m = large[s][0],
+                            .n = large[s][1],
+                            .k = large[s][2],
+                            .alpha = 1,
+                            .beta = f % 2 == 0 ? 0 : 1,
+                            .workers = 1 + (int)f / 2});
+        }
+    }
+}
+
+/* Left operands that are turned into scratch: pieces of rows, columns and depth, and their ends. */
+static void test_turned_left_operands(void **state)
+{
+    static const size_t large[][3] = {{128, 256, 1},   {130, 300, 40},  {193, 257, 17},
+                                      {200, 256, 800}, {150, 1000, 30}, {389, 260, 5}};
+    (void)state;
+    for (size_t s = 0; s < sizeof large / sizeof *large; s++) {
+        for (size_t f = 0; f < 3; f++) {
+            check((problem){.ta = true,
+                            .scratch = true,
+                            .m = large[s][0],
+                            .n = large[s][1],
+                            .k = large[s][2],
+                            .gap = f * 3,
+                            .alpha = 1,
+                            .beta = f == 0 ? 0 : 1,
+                            .workers = 1 + (int)f});
+        }
+    }
+}
+
 static void test_empty_products(void **state)
 {
     (void)state;
@@ -303,8 +376,13 @@ static void test_empty_products(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products_of_all_forms), cmocka_unit_test(test_large_products),
-        cmocka_unit_test(test_packed_right_operands), cmocka_unit_test(test_packed_pieces),
+        cmocka_unit_test(test_products_of_all_forms),
+        cmocka_unit_test(test_large_products),
+        cmocka_unit_test(test_packed_right_operands),
+        cmocka_unit_test(test_packed_pieces),
+        cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_shares_of_tiles),
+        cmocka_unit_test(test_turned_left_operands),
         cmocka_unit_test(test_empty_products),
     };
     kern_runtime_init();

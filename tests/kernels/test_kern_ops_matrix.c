@@ -54,7 +54,7 @@ typedef struct attention_size {
 
 static const attention_size sizes[] = {{1, 1, 1, 1, 0},  {2, 3, 1, 5, 0},  {1, 7, 2, 4, 3},
                                        {3, 8, 3, 3, 0},  {2, 17, 2, 5, 6}, {1, 33, 3, 8, 0},
-                                       {4, 5, 1, 16, 7}, {1, 65, 2, 3, 2}};
+                                       {4, 5, 1, 16, 7}, {1, 65, 2, 3, 2}, {2, 70, 2, 66, 0}};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
 /* The variants are the bits of `variant`: strict, shared query, summed heads. */
@@ -120,7 +120,7 @@ static void test_interaction(void **state)
     (void)state;
     for (size_t k = 0; k < SIZES; k++) {
         for (unsigned variant = 0; variant < 8; variant++) {
-            op_case c = interaction_case(sizes[k], variant, 3 + 4 * k, (k + variant) % 2 == 1);
+            op_case c = interaction_case(sizes[k], variant, 3 + 8 * k, (k + variant) % 2 == 1);
             op_check(&c, k);
             if (k == variant || k + variant == 7) {
                 c.attr.attention.dropout = 0.25;
