@@ -2,9 +2,10 @@
  *
  * The one door to matrix products.
  *
- * f32 goes to libxsmm's generated kernels where the block is small, and to oneDNN otherwise; f64
- * goes to OpenBLAS. Each product is computed by single-threaded calls on blocks that the door
- * splits among workers, so bits depend on the worker count at most.
+ * f32 goes to the tiles of kern_blas_tile.h where the right operand is packed or gets packed and
+ * the processor has AVX-512, to libxsmm's generated kernels where the block is small, and to oneDNN
+ * otherwise; f64 goes to OpenBLAS. Each product is computed by single-threaded calls on blocks that
+ * the door splits among workers, so bits depend on the worker count at most.
  */
 #ifndef BASIN_KERN_BLAS_H
 #define BASIN_KERN_BLAS_H
@@ -47,9 +48,9 @@ typedef struct kern_gemm_f32 {
     size_t ldb;
     float *c;
     size_t ldc;
-    const float *bias; /* n values added to every row, or NULL */
-    float *scratch;    /* kern_gemm_scratch_size reals for every worker, or NULL */
-    size_t scratch_stride;
+    const float *bias;     /* n values added to every row, or NULL */
+    float *scratch;        /* kern_gemm_scratch_size reals for every worker, or NULL */
+    size_t scratch_stride; /* reals from one worker's to the next one's */
 } kern_gemm_f32;
 
 typedef struct kern_gemm_f64 {
@@ -67,9 +68,9 @@ typedef struct kern_gemm_f64 {
     size_t ldb;
     double *c;
     size_t ldc;
-    const double *bias; /* n values added to every row, or NULL */
-    double *scratch;    /* kern_gemm_scratch_size reals for every worker, or NULL */
-    size_t scratch_stride;
+    const double *bias;    /* n values added to every row, or NULL */
+    double *scratch;       /* kern_gemm_scratch_size reals for every worker, or NULL */
+    size_t scratch_stride; /* reals from one worker's to the next one's */
 } kern_gemm_f64;
 
 /* Runs the product with up to `workers` workers. Sizes of zero are allowed (k = 0 scales C by β).

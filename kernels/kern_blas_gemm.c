@@ -162,9 +162,9 @@ static void gemm_panels(const gemm *g)
 
 #if KERN_REAL_BITS == 32
 
-/* Rows and depth of the left operand that are worked on at a time: together a megabyte, which stays
- * in a second-level cache while all panels pass. */
-enum { TILES_ROWS = 384, TILES_DEPTH = 1024 };
+/* Rows and depth of the left operand that are worked on at a time: together a megabyte at most,
+ * which stays in a second-level cache while all panels pass. */
+enum { TILES_ROWS = 256, TILES_DEPTH = 1024 };
 
 static bool tiles_serve(const gemm *g)
 {
@@ -235,6 +235,7 @@ static void gemm_tiles(const gemm *g)
 }
 
 #endif
+
 /* Aᵀ, turned, times some columns of B, packed into panels; both some depth. */
 static void turned_rows(const gemm *g, const kern_real *packed, size_t k, size_t depth)
 {
