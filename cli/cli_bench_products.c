@@ -33,6 +33,7 @@ typedef struct worker_data {
     float *a;
     float *b;
     float *c;
+    float *scratch;
 } worker_data;
 
 typedef struct product_task {
@@ -46,14 +47,16 @@ static kern_status reserve(worker_data *w, const cli_bench_product *p, kern_erro
     const size_t left = p->m * p->k;
     const size_t right = p->gradient ? p->n * p->k : kern_pack_size(p->k, p->n);
     const size_t out = COPIES * p->m * p->n;
-    KERN_TRY(kern_arena_init(&w->arena,
-                             kern_arena_cost(left, sizeof(float)) +
-                                 kern_arena_cost(right, sizeof(float)) +
-                                 kern_arena_cost(out, sizeof(float)),
-                             err));
+    const size_t scratch = kern_gemm_scratch_size(p->m, p->n, p->k);
+    KERN_TRY(kern_arena_init(
+        &w->arena,
+        kern_arena_cost(left, sizeof(float)) + kern_arena_cost(right, sizeof(float)) +
+            kern_arena_cost(out, sizeof(float)) + kern_arena_cost(scratch, sizeof(float)),
+        err));
     w->a = kern_arena_alloc(&w->arena, left, sizeof(float));
     w->b = kern_arena_alloc(&w->arena, right, sizeof(float));
     w->c = kern_arena_calloc(&w->arena, out, sizeof(float));
+    w->scratch = kern_arena_alloc(&w->arena, scratch, sizeof(float));
     for (size_t i = 0; i < left; i++) {
         w->a[i] = (float)(kern_rng_hash(1, i) % 1000) * 1e-3F;
     }
@@ -79,7 +82,8 @@ static void product_worker(void *context, int worker, int workers)
                        .lda = p->gradient ? p->m : p->k,
                        .b = w->b,
                        .ldb = p->n,
-                       .ldc = p->n};
+                       .ldc = p->n,
+                       .scratch = w->scratch};
     (void)workers;
     for (size_t i = 0; i < task->calls; i++) {
         g.c = w->c + i % COPIES * p->m * p->n;

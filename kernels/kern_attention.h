@@ -63,7 +63,8 @@ typedef struct kern_attention_scratch {
     kern_real *dropped; /* N × N: weights after dropout */
     kern_real *scores;  /* H × N × N */
     /* With a diagonal part of width D: */
-    kern_real *base; /* N × N: its scores, then the sum of the heads' score cotangents */
+    kern_real *base; /* N × N: its part of the scores or of what they are made from; later a sum
+                        over heads */
     kern_real *sums; /* N × N: sum of the heads' weights */
     kern_real *wide; /* D × N: c, turned */
 } kern_attention_scratch;

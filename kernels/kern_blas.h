@@ -2,8 +2,8 @@
  *
  * The one door to matrix products.
  *
- * f32 goes to the tiles of kern_blas_tile.h where the right operand is packed or gets packed and
- * the processor has AVX-512, to libxsmm's generated kernels where the block is small, and to oneDNN
+ * f32 goes to the tiles of kern_blas_tile.h where these serve and the right operand is packed or
+ * gets packed, to libxsmm's generated kernels where the block is small, and to oneDNN
  * otherwise; f64 goes to OpenBLAS. Each product is computed by single-threaded calls on blocks that
  * the door splits among workers, so bits depend on the worker count at most.
  */
@@ -15,9 +15,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* With a transposed A, so many rows and columns of C and so much depth are computed at a time: Aᵀ
- * is turned and B packed into scratch, so that A stays in a second-level cache while all of B
- * passes, and C is read and written once for so much depth. */
+/* Of a product in single precision with a transposed A, so many rows and columns of C and so much
+ * depth are computed at a time where the tiles serve and scratch is given: Aᵀ is turned, with a gap
+ * behind each row lest all rows fall into the same places of a cache, and B is packed, so that A
+ * stays in a second-level cache while all of B passes, and C is read and written once. */
 enum { KERN_GEMM_ROWS = 192, KERN_GEMM_COLUMNS = 768, KERN_GEMM_DEPTH = 768, KERN_GEMM_PAD = 16 };
 
 /* Reals of one worker's scratch for C = Aᵀ B. Without it the product is correct too, and slower

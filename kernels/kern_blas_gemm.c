@@ -95,8 +95,8 @@ static void gemm_block(const gemm *g)
 
 #endif
 
-/* Rows of a split come in multiples of a register tile. */
-enum { ROW_GRAIN = 32 };
+/* Rows and depths of pieces come in multiples of this. */
+enum { GRAIN = 32 };
 
 static void scale_output(const gemm *g)
 {
@@ -174,14 +174,14 @@ static bool tiles_serve(const gemm *g)
 /* Turning and packing pay when both serve several tiles. */
 static bool turned_serve(const gemm *g)
 {
-    return g->ta && g->scratch != NULL && g->m >= 2 * KERN_PANEL && g->n >= 4 * KERN_PANEL &&
-           kern_blas_tile_serves(g);
+    return g->ta && !g->panels && g->scratch != NULL && g->m >= 2 * KERN_PANEL &&
+           g->n >= 4 * KERN_PANEL && kern_blas_tile_serves(g);
 }
 
-/* The first numbers of what follows `part`, or NULL: the next panel of the same depth. */
+/* The whole panel that follows `part`, of the same depth, or NULL. */
 static const float *panel_after(const gemm *g, const gemm *part, size_t j)
 {
-    return j + 2 * KERN_PANEL <= g->ldb ? part->b + KERN_PANEL * g->k : NULL;
+    return j + 2 * KERN_PANEL <= g->n ? part->b + KERN_PANEL * g->k : NULL;
 }
 
 /* All panels with some rows of A and some of its depth. */
@@ -202,8 +202,8 @@ static void tiles_piece(const gemm *g, size_t k, size_t end)
 
 static void gemm_tiles(const gemm *g)
 {
-    const size_t rows = kern_size_share(g->m, TILES_ROWS, ROW_GRAIN);
-    const size_t depth = kern_size_share(g->k, TILES_DEPTH, ROW_GRAIN);
+    const size_t rows = kern_size_share(g->m, TILES_ROWS, GRAIN);
+    const size_t depth = kern_size_share(g->k, TILES_DEPTH, GRAIN);
     for (size_t i = 0; i < g->m; i += rows) {
         gemm part = *g;
         part.m = kern_size_min(rows, g->m - i);
@@ -261,7 +261,7 @@ static void turned_rows(const gemm *g, const kern_real *packed, size_t k, size_t
 
 static void gemm_turned(const gemm *g)
 {
-    const size_t depth = kern_size_share(g->k, KERN_GEMM_DEPTH, ROW_GRAIN);
+    const size_t depth = kern_size_share(g->k, KERN_GEMM_DEPTH, GRAIN);
     gemm some = *g;
     for (size_t j = 0; j < g->n; j += KERN_GEMM_COLUMNS) {
         some.n = kern_size_min(KERN_GEMM_COLUMNS, g->n - j);
@@ -321,8 +321,8 @@ static void gemm_worker(void *context, int worker, int workers)
     const bool by_columns = whole->n >= whole->m;
     size_t begin;
     size_t end;
-    kern_parallel_share(by_columns ? whole->n : whole->m, by_columns ? KERN_PANEL : ROW_GRAIN,
-                        worker, workers, &begin, &end);
+    kern_parallel_share(by_columns ? whole->n : whole->m, by_columns ? KERN_PANEL : GRAIN, worker,
+                        workers, &begin, &end);
     if (begin < end) {
         (by_columns ? gemm_columns : gemm_rows)(whole, begin, end);
     }

@@ -28,11 +28,12 @@ typedef struct tile {
     float *c;
     size_t ldc;
     bool add;
+    float alpha;
     const float *ahead; /* what is asked for meanwhile */
 } tile;
 
-/* sum += x·y. Left to itself, the compiler takes forms of the instruction that overwrite an
- * operand, and then copies registers, which costs 5 % of the speed. */
+/* sum += x·y. Left to itself, the compiler takes forms of the instruction that overwrite a
+ * factor, and then copies registers, which costs 5 % of the speed. */
 #define MULTIPLY_ADD(sum, x, y) __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y))
 
 /* Where the rows of A and of the panel stand, and the sums: up to ROWS rows, the number of which is
@@ -87,12 +88,13 @@ TILE_INLINE void start(state *at, const tile *t, size_t rows)
 
 TILE_INLINE void finish(const state *at, const tile *t, size_t rows)
 {
+    const __m512 alpha = _mm512_set1_ps(t->alpha);
     UNROLL for (size_t i = 0; i < rows; i++)
     {
         float *c = t->c + i * t->ldc;
         UNROLL for (size_t j = 0; j < VECTORS; j++, c += LANES)
         {
-            const __m512 sum = at->sum[i][j];
+            const __m512 sum = _mm512_mul_ps(alpha, at->sum[i][j]);
             _mm512_storeu_ps(c, t->add ? _mm512_add_ps(sum, _mm512_loadu_ps(c)) : sum);
         }
     }
@@ -151,16 +153,15 @@ static tile_body *const bodies[ROWS + 1] = {NULL, tile_1, tile_2, tile_3, tile_4
 
 bool kern_blas_tile_serves(const kern_gemm_f32 *g)
 {
-    return !g->tb && g->alpha == 1.0F && (g->beta == 0.0F || g->beta == 1.0F) &&
+    return !g->tb && g->alpha != 0.0F && (g->beta == 0.0F || g->beta == 1.0F) &&
            __builtin_cpu_supports("avx512f") != 0;
 }
 
-/* Numbers of the next panel that one tile asks for. */
+/* Numbers of the next panel that one tile asks for, after the rows of C that it asks for first. */
 static size_t numbers_ahead(const kern_gemm_f32 *g)
 {
-    const size_t lines = g->k / STEPS;
-    const size_t own = g->beta != 0.0F ? kern_size_min(ROWS * VECTORS, lines) : 0;
-    return (lines - own) * LANES;
+    const size_t rows = g->beta != 0.0F ? kern_size_min(ROWS, g->k / (VECTORS * STEPS)) : 0;
+    return (g->k / STEPS - rows * VECTORS) * LANES;
 }
 
 void kern_blas_tile(const kern_gemm_f32 *g, const float *next)
@@ -168,11 +169,12 @@ void kern_blas_tile(const kern_gemm_f32 *g, const float *next)
     const size_t asked = numbers_ahead(g);
     const size_t length = g->k * KERN_PANEL;
     size_t done = next == NULL ? length : 0;
-    tile t = {.k = g->k, .lda = g->lda, .panel = g->b, .ldc = g->ldc, .add = g->beta != 0.0F};
+    tile t = {.k = g->k, .lda = g->lda, .panel = g->b, .ldc = g->ldc, .alpha = g->alpha};
+    t.add = g->beta != 0.0F;
     for (size_t i = 0; i < g->m; i += ROWS) {
         t.a = g->a + i * g->lda;
         t.c = g->c + i * g->ldc;
-        t.ahead = done + asked <= length ? next + done : g->b;
+        t.ahead = done < length ? next + kern_size_min(done, length - asked) : g->b;
         done += asked;
         bodies[kern_size_min(ROWS, g->m - i)](&t);
     }

@@ -13,14 +13,14 @@
 
 #include <stdbool.h>
 
-/* Whether this processor has what kern_blas_tile needs, and α, β and the order of B are those of a
- * product that it computes: α = 1, β = 0 or 1, B not transposed. */
+/* Whether this program and processor have what kern_blas_tile needs, and α, β and the order of B
+ * are those of a product that it computes: α ≠ 0, β = 0 or 1, B not transposed. */
 bool kern_blas_tile_serves(const kern_gemm_f32 *g);
 
-/* C = A B + β C, where B is one panel of KERN_PANEL columns, n = KERN_PANEL, and A is not
- * transposed; the bias is left to the caller. Each number of C is its sum over k, in order, to
- * which β C is added last, so it depends on neither m nor the place of its row. `next` is asked for
- * meanwhile: the panel that will be B after this one, as deep as it, or NULL. */
+/* C = α A B + β C, where B is one panel of KERN_PANEL columns, n = KERN_PANEL, and A is not
+ * transposed; the bias is left to the caller. Each number of C is its sum over k, in order, times
+ * α, to which β C is added last, so it depends on neither m nor the place of its row. `next` is
+ * asked for meanwhile: the panel that is B next, as deep as this one, or NULL. */
 void kern_blas_tile(const kern_gemm_f32 *g, const float *next);
 
 #endif

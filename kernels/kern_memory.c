@@ -23,15 +23,15 @@ static void ask_for_large_pages(void *block, size_t bytes)
 void *kern_memory_create(size_t count, size_t size)
 {
     size_t bytes;
+    void *block;
     if (!kern_size_mul(count, size, &bytes) || bytes > SIZE_MAX - KERN_LARGE) {
         return NULL;
     }
-    if (bytes < KERN_LARGE) {
-        return aligned_alloc(KERN_ALIGN, kern_size_round_up(kern_size_max(bytes, 1), KERN_ALIGN));
+    const bool large = bytes >= KERN_LARGE;
+    if (posix_memalign(&block, large ? KERN_LARGE : KERN_ALIGN, kern_size_max(bytes, 1)) != 0) {
+        return NULL;
     }
-    bytes = kern_size_round_up(bytes, KERN_LARGE);
-    void *block = aligned_alloc(KERN_LARGE, bytes);
-    if (block != NULL) {
+    if (large) {
         ask_for_large_pages(block, bytes);
     }
     return block;

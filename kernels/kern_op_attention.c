@@ -37,8 +37,8 @@ typedef struct softmax_scale {
 } softmax_scale;
 
 /* Row of `bound` scores, to which `base` adds unless it is NULL, to row of weights. What is not
- * visible counts as −∞, so that every pass has a length that vectors divide. With `visible` = 0 the
- * row becomes zero and ℓ = 0. */
+ * visible counts as −∞, so that the passes have lengths that vectors divide, and becomes zero even
+ * where a score is no number. With `visible` = 0 the row becomes zero and ℓ = 0. */
 KERN_HOT static softmax_scale softmax_row(kern_real *row, const kern_real *base, size_t visible,
                                           size_t bound, kern_real beta)
 {
@@ -56,6 +56,7 @@ KERN_HOT static softmax_scale softmax_row(kern_real *row, const kern_real *base,
     for (size_t j = 0; j < bound; j++) {
         row[j] *= inverse;
     }
+    memset(row + visible, 0, (bound - visible) * sizeof *row);
     return (softmax_scale){(double)largest, total};
 }
 
@@ -158,11 +159,11 @@ static void forward_block(const kern_call *call, const forward_head *h,
     }
 }
 
-/* The block's part of a stage; `h` is the first head. */
+/* What is done with the block of rows that starts at r, for one head or for what all share. */
 typedef void block_body(const kern_call *call, const forward_head *h,
                         const kern_attention_scratch *scratch, size_t r);
 
-/* A stage's body over all blocks of pairs begin … end − 1. */
+/* The same with all blocks of pairs begin … end − 1. */
 static void each_block(const kern_call *call, const forward_head *h,
                        const kern_attention_scratch *scratch, size_t begin, size_t end,
                        block_body *body)

@@ -37,8 +37,8 @@ KERN_HOT static void add_angles(double *restrict to, const double *a, const doub
     }
 }
 
-/* Row k holds the angles of position k·step: rows 2^m from cos and sin, the others as the sum of
- * the row of their lowest binary digit and the row of the other digits. */
+/* Row k holds the angles of position k·step: rows 0 and 2^m from cos and sin, the others as the sum
+ * of the row of their lowest binary digit and the row of the other digits. */
 static void fill_table(double *table, size_t count, size_t step, size_t half, double base)
 {
     for (size_t i = 0; i < half; i++) {

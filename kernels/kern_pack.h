@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Weights rearranged for products: the right operand of a product, cut into panels of KERN_PANEL
+ * Matrices rearranged for products: the right operand of a product, cut into panels of KERN_PANEL
  * columns, each stored without gaps (k rows of the panel's width). A panel stays in cache while all
  * rows of the left operand pass, and its rows share pages, which a wide matrix's do not.
  */
@@ -33,8 +33,9 @@ void kern_pack_plain_f32(float *out, const float *in, size_t ldi, size_t rows, s
 void kern_pack_plain_f64(double *out, const double *in, size_t ldi, size_t rows, size_t cols);
 
 /* Writes to `out` panels of Xᵀ, those made of rows begin … end − 1 of X (ldi reals from row to row,
- * `cols` of them used), where `begin` is a multiple of KERN_PANEL. The panels of all rows take
- * rows·cols reals, each at the place that a pack of Xᵀ alone gives it. */
+ * `cols` of them used), where `begin` is a multiple of KERN_PANEL, and `end` is too or is the
+ * number of all rows. These take cols reals each, and every panel has the place that
+ * kern_pack_plain of Xᵀ gives it. */
 void kern_pack_turned_f32(float *out, const float *in, size_t ldi, size_t begin, size_t end,
                           size_t cols);
 void kern_pack_turned_f64(double *out, const double *in, size_t ldi, size_t begin, size_t end,

@@ -100,11 +100,11 @@ KERN_AVX512 static void block_turn(copy c)
 }
 #endif
 
+enum { BAND = 4 * SIDE };
+
 /* All whole blocks of a matrix: some rows of blocks at a time, so that neither side walks over more
  * pages than are remembered, and of these a column after the other, so that lines of `out` that
  * lie side by side are written one after the other. */
-enum { BAND = 4 * SIDE };
-
 KERN_AVX512 static void turn_blocks(copy c, size_t rows, size_t cols)
 {
     for (size_t band = 0; band < rows; band += BAND) {
@@ -117,7 +117,7 @@ KERN_AVX512 static void turn_blocks(copy c, size_t rows, size_t cols)
     }
 }
 
-/* The same with registers of half the size: squares of 8 floats or 4 doubles. */
+/* Blocks with registers of half the size, squares of 8 floats or 4 doubles, as `in` lies. */
 enum { HALF = SIDE / 2 };
 
 #define KERN_AVX2 __attribute__((target("avx2")))

@@ -30,12 +30,14 @@ typedef struct problem {
     size_t k;
     size_t gap;   /* columns between the end of a row and the next one */
     bool scratch; /* whether the product is given some */
+    bool biased;
     double alpha;
     double beta;
     int workers;
     double *a;
     double *b;
     double *c;
+    double *bias;
 } problem;
 
 static double *random_numbers(size_t n, kern_rng *rng)
@@ -108,6 +110,7 @@ static void compute_double(const problem *p, double *c)
                              .ldb = width_b(p),
                              .c = c,
                              .ldc = width_c(p),
+                             .bias = p->biased ? p->bias : NULL,
                              .scratch = p->scratch ? scratch : NULL,
                              .scratch_stride = stride};
     kern_gemm_run_f64(&g, p->workers);
@@ -121,6 +124,7 @@ static void compute_single(const problem *p, double *c)
     float *a = to_single(p->a, rows_a(p) * width_a(p));
     float *b = to_single(p->b, rows_b(p) * width_b(p));
     float *y = to_single(c, size);
+    float *bias = to_single(p->bias, p->n);
     const size_t stride = kern_gemm_scratch_size(p->m, p->n, p->k);
     float *panels = malloc((kern_pack_size(p->k, width_b(p)) + 1) * sizeof *panels);
     float *scratch = malloc((stride * (size_t)p->workers + 1) * sizeof *scratch);
@@ -143,6 +147,7 @@ static void compute_single(const problem *p, double *c)
                              .ldb = width_b(p),
                              .c = y,
                              .ldc = width_c(p),
+                             .bias = p->biased ? bias : NULL,
                              .scratch = p->scratch ? scratch : NULL,
                              .scratch_stride = stride};
     kern_gemm_run_f32(&g, p->workers);
@@ -152,6 +157,7 @@ static void compute_single(const problem *p, double *c)
     free(a);
     free(b);
     free(y);
+    free(bias);
     free(panels);
     free(scratch);
 }
@@ -167,7 +173,7 @@ static double *compute(const problem *p, bool single)
     return c;
 }
 
-/* k + 3 roundings of a sum of products whose sizes add up to `size`. */
+/* k + 4 roundings of a sum of products whose sizes add up to `size`. */
 static void check_entry(const problem *p, double found, size_t i, size_t j, double unit)
 {
     long double sum = 0;
@@ -183,7 +189,11 @@ static void check_entry(const problem *p, double found, size_t i, size_t j, doub
         expected += p->beta * p->c[i * width_c(p) + j];
         size += fabs(p->beta * p->c[i * width_c(p) + j]);
     }
-    if (!(fabs(found - expected) <= ((double)p->k + 3) * unit * size)) {
+    if (p->biased) {
+        expected += p->bias[j];
+        size += fabs(p->bias[j]);
+    }
+    if (!(fabs(found - expected) <= ((double)p->k + 4) * unit * size)) {
         fail_msg("%zu×%zu×%zu ta %d tb %d panels %d α %g β %g workers %d: C[%zu][%zu] = %.17g, not "
                  "%.17g",
                  p->m, p->n, p->k, p->ta, p->tb, p->panels, p->alpha, p->beta, p->workers, i, j,
@@ -198,6 +208,7 @@ static void check(problem p)
     p.a = random_numbers(rows_a(&p) * width_a(&p), rng);
     p.b = random_numbers(rows_b(&p) * width_b(&p), rng);
     p.c = random_numbers(p.m * width_c(&p), rng);
+    p.bias = random_numbers(p.n, rng);
     for (size_t i = 0; p.beta == 0 && i < p.m; i++) {
         for (size_t j = 0; j < p.n; j++) {
             p.c[i * width_c(&p) + j] = (double)NAN;
@@ -220,6 +231,7 @@ static void check(problem p)
     free(p.a);
     free(p.b);
     free(p.c);
+    free(p.bias);
     kern_rng_destroy(rng);
 }
 
@@ -310,7 +322,8 @@ static void test_tiles(void **state)
                             .n = 64 + (m + d) % 3 * 40,
                             .k = depths[d],
                             .gap = d % 2 * 70,
-                            .alpha = 1,
+                            .biased = m % 3 == 0,
+                            .alpha = d % 3 == 0 ? -0.75 : 1,
                             .beta = (m + d) % 2 == 0 ? 0 : 1,
                             .workers = 1});
         }
@@ -328,6 +341,7 @@ static void test_shares_of_tiles(void **state)
                             .m = large[s][0],
                             .n = large[s][1],
                             .k = large[s][2],
+                            .biased = f > 0,
                             .alpha = 1,
                             .beta = f % 2 == 0 ? 0 : 1,
                             .workers = 1 + (int)f / 2});
@@ -349,11 +363,20 @@ static void test_turned_left_operands(void **state)
                             .n = large[s][1],
                             .k = large[s][2],
                             .gap = f * 3,
-                            .alpha = 1,
+                            .biased = f == 1,
+                            .alpha = f == 2 ? 0.5 : 1,
                             .beta = f == 0 ? 0 : 1,
                             .workers = 1 + (int)f});
         }
     }
+    check((problem){.ta = true,
+                    .panels = true,
+                    .scratch = true,
+                    .m = 128,
+                    .n = 256,
+                    .k = 40,
+                    .alpha = 1,
+                    .workers = 1});
 }
 
 static void test_empty_products(void **state)

@@ -276,12 +276,42 @@ static void test_elementwise_energies(void **state)
     expect_row("the other force", force, force_b);
 }
 
+/* A query that is no number makes its own weights none, but none that the mask forbids. */
+static void test_masked_weights_stay_zero(void **state)
+{
+    enum { TOKENS = 5, BAD = 2 };
+    double keys[TOKENS];
+    double queries[TOKENS];
+    double weights[TOKENS * TOKENS];
+    double own[TOKENS];
+    (void)state;
+    fill(keys, TOKENS, 1, 1, 0);
+    fill(queries, TOKENS, 2, 1, 0);
+    queries[BAD] = (double)NAN;
+    const kern_attr attr = {
+        .attention = {.tokens = TOKENS, .heads = 1, .strict = true, .beta = 1, .scale = 1}};
+    const kern_view in[KERN_MAX_IN] = {view(queries, TOKENS, 1), view(keys, TOKENS, 1)};
+    const kern_view outs[KERN_MAX_OUT] = {
+        {0}, {0}, view(own, TOKENS, 1), view(weights, TOKENS, TOKENS)};
+    apply(KERN_OP_ATTENTION, attr, in, outs);
+    for (size_t i = 0; i < TOKENS; i++) {
+        for (size_t j = 0; j < i; j++) {
+            assert_true(isnan(weights[i * TOKENS + j]) == (i == BAD));
+        }
+        for (size_t j = i; j < TOKENS; j++) {
+            assert_true(weights[i * TOKENS + j] == 0);
+        }
+        assert_true(own[i] == 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_interaction_energies),
         cmocka_unit_test(test_normalised_step),
         cmocka_unit_test(test_elementwise_energies),
+        cmocka_unit_test(test_masked_weights_stay_zero),
     };
     kern_runtime_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,8 +17,9 @@ typedef struct product {
     size_t outer;
 } product;
 
-static const product products[] = {{1, 1, 1},    {1, 7, 3},   {3, 16, 5},  {7, 17, 33},
-                                   {16, 16, 16}, {31, 8, 65}, {64, 33, 2}, {5, 129, 64}};
+static const product products[] = {{1, 1, 1},   {1, 7, 3},    {3, 16, 5},
+                                   {7, 17, 33}, {16, 16, 16}, {31, 8, 65},
+                                   {64, 33, 2}, {5, 129, 64}, {9, 260, 257}};
 enum { PRODUCTS = sizeof products / sizeof products[0] };
 
 static void test_linear(void **state)
