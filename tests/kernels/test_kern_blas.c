@@ -291,10 +291,12 @@ static void test_packed_right_operands(void **state)
     }
 }
 
-/* Panels that are copied in pieces where there is no AVX-512, and ends of such pieces. */
+/* Several shares of rows and of depth; panels that are copied in pieces where there is no AVX-512;
+ * and the ends of all these. */
 static void test_packed_pieces(void **state)
 {
-    static const size_t large[][3] = {{192, 65, 192}, {300, 70, 1100}, {257, 64, 1025}};
+    static const size_t large[][3] = {{192, 65, 192}, {300, 70, 1100}, {257, 64, 1025},
+                                      {400, 128, 70}, {770, 66, 33},   {21, 64, 2100}};
     (void)state;
     for (size_t s = 0; s < sizeof large / sizeof *large; s++) {
         for (size_t f = 0; f < 4; f++) {
@@ -302,6 +304,7 @@ static void test_packed_pieces(void **state)
                             .m = large[s][0],
                             .n = large[s][1],
                             .k = large[s][2],
+                            .biased = f > 0,
                             .alpha = f < 2 ? 1 : -0.5,
                             .beta = f % 2 == 0 ? 0 : 1,
                             .workers = 1 + (int)f % 3});
@@ -326,25 +329,6 @@ static void test_tiles(void **state)
                             .alpha = d % 3 == 0 ? -0.75 : 1,
                             .beta = (m + d) % 2 == 0 ? 0 : 1,
                             .workers = 1});
-        }
-    }
-}
-
-/* Several shares of rows and of depth. */
-static void test_shares_of_tiles(void **state)
-{
-    static const size_t large[][3] = {{400, 128, 70}, {770, 66, 33}, {21, 64, 2100}};
-    (void)state;
-    for (size_t s = 0; s < sizeof large / sizeof *large; s++) {
-        for (size_t f = 0; f < 4; f++) {
-            check((problem){.panels = true,
-                            .m = large[s][0],
-                            .n = large[s][1],
-                            .k = large[s][2],
-                            .biased = f > 0,
-                            .alpha = 1,
-                            .beta = f % 2 == 0 ? 0 : 1,
-                            .workers = 1 + (int)f / 2});
         }
     }
 }
@@ -404,7 +388,7 @@ int main(void)
         cmocka_unit_test(test_packed_right_operands),
         cmocka_unit_test(test_packed_pieces),
         cmocka_unit_test(test_tiles),
-        cmocka_unit_test(test_shares_of_tiles),
+
         cmocka_unit_test(test_turned_left_operands),
         cmocka_unit_test(test_empty_products),
     };
