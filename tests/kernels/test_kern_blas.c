@@ -388,7 +388,6 @@ int main(void)
         cmocka_unit_test(test_packed_right_operands),
         cmocka_unit_test(test_packed_pieces),
         cmocka_unit_test(test_tiles),
-
         cmocka_unit_test(test_turned_left_operands),
         cmocka_unit_test(test_empty_products),
     };
